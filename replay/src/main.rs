@@ -1,0 +1,3 @@
+//! Stub, replaced by the replay tool.
+
+fn main() {}

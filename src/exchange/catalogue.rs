@@ -1,0 +1,194 @@
+//! What can be traded: categories, events (groups of markets) and markets, with their texts.
+//!
+//! The texts never shape an outcome, so the exchange keeps only what its rules ask for (which
+//! things exist, which slugs are taken) and hands the rest on in its effects.
+
+use rustc_hash::FxHashSet;
+
+use super::ids::{CategoryNo, EventNo};
+use super::units::TimeMs;
+
+/// A text in the interface's three languages (interface 2.1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Localized {
+    /// Portuguese.
+    pub pt: String,
+    /// English.
+    pub en: String,
+    /// Spanish.
+    pub es: String,
+}
+
+/// One of a market's two outcomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// The outcome happens.
+    Yes,
+    /// It does not.
+    No,
+}
+
+impl Outcome {
+    /// The other outcome.
+    #[must_use]
+    pub const fn other(self) -> Outcome {
+        match self {
+            Outcome::Yes => Outcome::No,
+            Outcome::No => Outcome::Yes,
+        }
+    }
+
+    /// The interface's id of the outcome: `yes` or `no`.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Outcome::Yes => "yes",
+            Outcome::No => "no",
+        }
+    }
+}
+
+/// What a new category is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CategoryDraft {
+    /// Shown name.
+    pub name: String,
+    /// Unique short name for addresses.
+    pub slug: String,
+}
+
+/// What a new event is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventDraft {
+    /// Titles.
+    pub titles: Localized,
+    /// Second lines.
+    pub sub_titles: Localized,
+    /// Descriptions.
+    pub descriptions: Localized,
+    /// Picture URLs.
+    pub images: Vec<String>,
+    /// Whether the event is shown first.
+    pub highlighted: bool,
+    /// The event's own categories.
+    pub categories: Vec<CategoryNo>,
+}
+
+/// What a new market is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarketDraft {
+    /// The question asked.
+    pub questions: Localized,
+    /// How it will be decided.
+    pub descriptions: Localized,
+    /// Text of the outcome yes.
+    pub yes_text: Localized,
+    /// Text of the outcome no.
+    pub no_text: Localized,
+    /// Picture URL.
+    pub logo: String,
+    /// When trading ends; after the moment of creation.
+    pub deadline: TimeMs,
+    /// Categories.
+    pub categories: Vec<CategoryNo>,
+    /// The event that groups it.
+    pub event: Option<EventNo>,
+    /// Whether the market is shown first.
+    pub highlighted: bool,
+    /// Seconds between the announced outcome and the pay-out in which it may be disputed.
+    pub dispute_window_seconds: u32,
+}
+
+/// A change of an event's texts and flags; `None` leaves as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EventRevision {
+    /// Titles.
+    pub titles: Option<Localized>,
+    /// Second lines.
+    pub sub_titles: Option<Localized>,
+    /// Descriptions.
+    pub descriptions: Option<Localized>,
+    /// Picture URLs.
+    pub images: Option<Vec<String>>,
+    /// Whether the event is shown first.
+    pub highlighted: Option<bool>,
+    /// The event's own categories.
+    pub categories: Option<Vec<CategoryNo>>,
+}
+
+/// A change of a market's texts, flags and deadline; `None` leaves as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MarketRevision {
+    /// The question asked.
+    pub questions: Option<Localized>,
+    /// How it will be decided.
+    pub descriptions: Option<Localized>,
+    /// Text of the outcome yes.
+    pub yes_text: Option<Localized>,
+    /// Text of the outcome no.
+    pub no_text: Option<Localized>,
+    /// Picture URL.
+    pub logo: Option<String>,
+    /// When trading ends; in the future. Only before the market is closed.
+    pub deadline: Option<TimeMs>,
+    /// Categories.
+    pub categories: Option<Vec<CategoryNo>>,
+    /// Whether the market is shown first.
+    pub highlighted: Option<bool>,
+}
+
+/// What the rules need to know of categories and events.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    slugs: FxHashSet<String>,
+    categories_count: usize,
+    events_count: usize,
+}
+
+impl Catalogue {
+    /// Categories made so far.
+    pub const fn categories_count(&self) -> usize {
+        self.categories_count
+    }
+
+    /// Events made so far.
+    pub const fn events_count(&self) -> usize {
+        self.events_count
+    }
+
+    /// Whether a category has this slug.
+    pub fn slug_taken(&self, slug: &str) -> bool {
+        self.slugs.contains(slug)
+    }
+
+    /// Whether all these categories exist.
+    pub fn has_categories(&self, categories: &[CategoryNo]) -> bool {
+        categories.iter().all(|category| category.index() < self.categories_count)
+    }
+
+    /// Whether the event exists.
+    pub const fn has_event(&self, event: EventNo) -> bool {
+        event.index() < self.events_count
+    }
+
+    /// Numbers a new category and takes its slug; `None` when numbers have run out.
+    pub fn add_category(&mut self, slug: &str) -> Option<CategoryNo> {
+        let category = CategoryNo::next(self.categories_count)?;
+        self.categories_count = self.categories_count.saturating_add(1);
+        self.slugs.insert(slug.to_owned());
+        Some(category)
+    }
+
+    /// Numbers a new event; `None` when numbers have run out.
+    pub fn add_event(&mut self) -> Option<EventNo> {
+        let event = EventNo::next(self.events_count)?;
+        self.events_count = self.events_count.saturating_add(1);
+        Some(event)
+    }
+
+    /// The slugs in order, for the state image.
+    pub fn slugs_sorted(&self) -> Vec<&str> {
+        let mut slugs: Vec<&str> = self.slugs.iter().map(String::as_str).collect();
+        slugs.sort_unstable();
+        slugs
+    }
+}

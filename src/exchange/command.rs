@@ -1,0 +1,334 @@
+//! What can be asked of the exchange, and a record: what was asked, in its place.
+
+use super::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
+};
+use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::rules::Rules;
+use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+
+/// Whether an order's owner buys or sells the outcome it names. `SELL` needs no holdings: it bets
+/// that the outcome will not happen (interface 4.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Betting that the outcome happens.
+    Buy,
+    /// Betting that it does not.
+    Sell,
+}
+
+/// Which way an order bets, and so its side of the market's one book (semantics 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// On yes: buy yes, or sell no. Rests among the bids.
+    Up,
+    /// On no: sell yes, or buy no. Rests among the asks.
+    Down,
+}
+
+impl Direction {
+    /// The side it trades against.
+    #[must_use]
+    pub const fn opposite(self) -> Direction {
+        match self {
+            Direction::Up => Direction::Down,
+            Direction::Down => Direction::Up,
+        }
+    }
+
+    /// The outcome whose contracts a cash-backed fill brings.
+    pub const fn gains(self) -> Outcome {
+        match self {
+            Direction::Up => Outcome::Yes,
+            Direction::Down => Outcome::No,
+        }
+    }
+
+    /// The outcome whose contracts back such an order and are handed over first.
+    pub const fn closes(self) -> Outcome {
+        self.gains().other()
+    }
+
+    /// What one contract costs on this side when yes trades at `yes`: `yes` up, its complement
+    /// down.
+    #[must_use]
+    pub const fn own_price(self, yes: Tick) -> Tick {
+        match self {
+            Direction::Up => yes,
+            Direction::Down => yes.complement(),
+        }
+    }
+}
+
+/// An order's price in the words of its owner. The book knows it as a direction and a yes-tick;
+/// the words are kept for the owner's answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Wording {
+    /// The outcome named.
+    pub outcome: Outcome,
+    /// Bought or sold.
+    pub side: Side,
+}
+
+impl Wording {
+    /// Which way it bets.
+    pub const fn direction(self) -> Direction {
+        match (self.outcome, self.side) {
+            (Outcome::Yes, Side::Buy) | (Outcome::No, Side::Sell) => Direction::Up,
+            (Outcome::Yes, Side::Sell) | (Outcome::No, Side::Buy) => Direction::Down,
+        }
+    }
+
+    /// A price of the named outcome as a price of yes, and back: it is its own inverse.
+    #[must_use]
+    pub const fn yes_price(self, price: Tick) -> Tick {
+        match self.outcome {
+            Outcome::Yes => price,
+            Outcome::No => price.complement(),
+        }
+    }
+
+    /// The outcome betted on: the one bought, or the other than the one sold (semantics 6).
+    pub const fn betted_on(self) -> Outcome {
+        match self.side {
+            Side::Buy => self.outcome,
+            Side::Sell => self.outcome.other(),
+        }
+    }
+}
+
+/// How long an order stands (interface 4.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimeInForce {
+    /// `GTC`: what is left rests until cancelled, or until the time given.
+    GoodTillCancelled {
+        /// First moment at which the order no longer stands.
+        expires_at: Option<TimeMs>,
+    },
+    /// `IOC`: what is left is cancelled.
+    ImmediateOrCancel,
+    /// `FOK`: whole at once or not at all.
+    FillOrKill,
+}
+
+/// What happens when an order meets its owner's own resting order (semantics 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SelfTradePrevention {
+    /// Matching stops and the rest of the incoming order is cancelled. The default.
+    CancelTaker,
+    /// The resting order is cancelled and matching goes on.
+    CancelMaker,
+    /// Both.
+    CancelBoth,
+}
+
+/// A condition that refuses an order which would do otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// None.
+    Unconditional,
+    /// Refused if it would trade at once (`POST_ONLY_WOULD_CROSS`).
+    PostOnly,
+    /// Refused unless the owner's contracts back all of it (`REDUCE_ONLY_EXCEEDED`).
+    ReduceOnly,
+    /// Both.
+    PostOnlyReduceOnly,
+}
+
+impl Condition {
+    /// Whether it may only rest.
+    pub const fn post_only(self) -> bool {
+        matches!(self, Condition::PostOnly | Condition::PostOnlyReduceOnly)
+    }
+
+    /// Whether it may only close contracts.
+    pub const fn reduce_only(self) -> bool {
+        matches!(self, Condition::ReduceOnly | Condition::PostOnlyReduceOnly)
+    }
+}
+
+/// A limit order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceOrder {
+    /// Owner.
+    pub user: UserNo,
+    /// Market.
+    pub market: MarketNo,
+    /// Outcome and side as the owner wrote them.
+    pub wording: Wording,
+    /// Limit as the owner wrote it, a price of the named outcome.
+    pub price: Tick,
+    /// Contracts wanted; more than zero.
+    pub quantity: Lots,
+    /// How long it stands.
+    pub time_in_force: TimeInForce,
+    /// What happens on meeting the owner's own order.
+    pub self_trade: SelfTradePrevention,
+    /// What refuses it.
+    pub condition: Condition,
+    /// Refused with `ORDER_TOO_LATE` when stamped later than this.
+    pub valid_until: Option<TimeMs>,
+    /// The trader whose bet this copies; shown on the position it opens.
+    pub copy_from: Option<UserNo>,
+}
+
+/// What an API key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Trades and reads for its user.
+    Trader,
+    /// Also runs the venue.
+    Operator,
+}
+
+/// SHA-256 of an API key; the key itself is never journaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash(pub [u8; 32]);
+
+/// What someone asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Opens the venue under these rules; the first record of every journal, and only that.
+    OpenVenue(Rules),
+    /// Creates a user.
+    CreateUser {
+        /// Public name.
+        profile_name: String,
+        /// Picture URL.
+        profile_pic: String,
+    },
+    /// Gives a user an API key.
+    AddKey {
+        /// Owner of the key.
+        user: UserNo,
+        /// What it may do.
+        role: Role,
+        /// The operator's note on it.
+        label: String,
+        /// Hash of the key.
+        hash: KeyHash,
+    },
+    /// Takes an API key away for good.
+    RevokeKey {
+        /// Owner of the key.
+        user: UserNo,
+        /// The key.
+        key: KeyNo,
+    },
+    /// Adds money to an account.
+    Deposit {
+        /// Account.
+        user: UserNo,
+        /// More than zero.
+        amount: Money,
+    },
+    /// Takes available money out of an account.
+    Withdraw {
+        /// Account.
+        user: UserNo,
+        /// More than zero.
+        amount: Money,
+    },
+    /// Creates a category.
+    CreateCategory(CategoryDraft),
+    /// Creates an event.
+    CreateEvent(Box<EventDraft>),
+    /// Creates a market, as a DRAFT.
+    CreateMarket(Box<MarketDraft>),
+    /// Changes an event's texts or flags.
+    ReviseEvent {
+        /// Event.
+        event: EventNo,
+        /// What changes.
+        revision: Box<EventRevision>,
+    },
+    /// Changes a market's texts, flags or deadline.
+    ReviseMarket {
+        /// Market.
+        market: MarketNo,
+        /// What changes.
+        revision: Box<MarketRevision>,
+    },
+    /// DRAFT to ACTIVE.
+    PublishMarket {
+        /// Market.
+        market: MarketNo,
+    },
+    /// ACTIVE to SUSPENDED.
+    SuspendMarket {
+        /// Market.
+        market: MarketNo,
+    },
+    /// SUSPENDED, or CLOSED with a later deadline, to ACTIVE.
+    ReopenMarket {
+        /// Market.
+        market: MarketNo,
+        /// New deadline.
+        deadline: Option<TimeMs>,
+    },
+    /// To CLOSED.
+    CloseMarket {
+        /// Market.
+        market: MarketNo,
+    },
+    /// Announces the outcome.
+    ResolveMarket {
+        /// Market.
+        market: MarketNo,
+        /// The outcome that happened.
+        winner: Outcome,
+    },
+    /// RESOLVED to DISPUTED.
+    DisputeMarket {
+        /// Market.
+        market: MarketNo,
+    },
+    /// Ends a market at a stated price.
+    VoidMarket {
+        /// Market.
+        market: MarketNo,
+        /// What a yes contract pays; a no contract pays the complement.
+        price: SettlementPrice,
+    },
+    /// Places an order.
+    PlaceOrder(PlaceOrder),
+    /// Changes a resting order's price, total quantity, or both.
+    AmendOrder {
+        /// Owner.
+        user: UserNo,
+        /// Order.
+        order: OrderNo,
+        /// New limit in the order's own wording; `None` keeps it.
+        price: Option<Tick>,
+        /// New total quantity, what has been filled included; `None` keeps it.
+        quantity: Option<Lots>,
+    },
+    /// Cancels a resting order.
+    CancelOrder {
+        /// Owner.
+        user: UserNo,
+        /// Order.
+        order: OrderNo,
+    },
+    /// Cancels all of a user's resting orders, oldest first.
+    CancelOrders {
+        /// Owner.
+        user: UserNo,
+        /// Only those of this market.
+        market: Option<MarketNo>,
+    },
+    /// Lets everything happen that is due by this record's time: deadlines, the ends of dispute
+    /// windows, expiries (semantics 3).
+    AdvanceClock,
+}
+
+/// A command with its place: what was asked, when, as which number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Position in the journal.
+    pub sequence: Sequence,
+    /// The sequencer's time; never earlier than the record's before.
+    pub time: TimeMs,
+    /// What was asked.
+    pub command: Command,
+}

@@ -1,0 +1,151 @@
+//! A market's life: its statuses, what may be done in each, and where it leads. One table
+//! (semantics 3), walked whole by a test.
+
+/// A market's status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MarketStatus {
+    /// Not yet public.
+    Draft,
+    /// Takes orders.
+    Active,
+    /// Takes no orders for now; resting ones stay.
+    Suspended,
+    /// Trading is over, or interrupted until a later deadline.
+    Closed,
+    /// The outcome is announced and may be disputed.
+    Resolved,
+    /// The announced outcome is in doubt.
+    Disputed,
+    /// Paid out. Final.
+    Settled,
+    /// Ended at a stated price. Final.
+    Voided,
+}
+
+/// What moves a market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// The operator publishes it.
+    Publish,
+    /// The operator suspends it.
+    Suspend,
+    /// The operator reopens it as it was.
+    Reopen,
+    /// The operator reopens it with a deadline later than the one it had.
+    ReopenLater,
+    /// The deadline passes, or the operator closes it.
+    Close,
+    /// The operator announces the outcome.
+    Resolve,
+    /// The operator disputes the announced outcome.
+    Dispute,
+    /// The dispute window is over.
+    Settle,
+    /// The operator voids it.
+    Void,
+}
+
+impl MarketStatus {
+    /// Every status.
+    pub const ALL: [MarketStatus; 8] = [
+        MarketStatus::Draft,
+        MarketStatus::Active,
+        MarketStatus::Suspended,
+        MarketStatus::Closed,
+        MarketStatus::Resolved,
+        MarketStatus::Disputed,
+        MarketStatus::Settled,
+        MarketStatus::Voided,
+    ];
+
+    /// The interface's name of the status.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarketStatus::Draft => "DRAFT",
+            MarketStatus::Active => "ACTIVE",
+            MarketStatus::Suspended => "SUSPENDED",
+            MarketStatus::Closed => "CLOSED",
+            MarketStatus::Resolved => "RESOLVED",
+            MarketStatus::Disputed => "DISPUTED",
+            MarketStatus::Settled => "SETTLED",
+            MarketStatus::Voided => "VOIDED",
+        }
+    }
+
+    /// Whether the public may see the market: from its publication on, for ever.
+    pub const fn public(self) -> bool {
+        !matches!(self, MarketStatus::Draft)
+    }
+
+    /// Whether orders may rest on its book.
+    pub const fn keeps_orders(self) -> bool {
+        matches!(self, MarketStatus::Active | MarketStatus::Suspended)
+    }
+
+    /// Where a trigger leads; `None` where it may not be pulled.
+    pub const fn after(self, trigger: Trigger) -> Option<MarketStatus> {
+        use MarketStatus as S;
+        use Trigger as T;
+        match (self, trigger) {
+            (S::Draft, T::Publish)
+            | (S::Suspended, T::Reopen | T::ReopenLater)
+            | (S::Closed, T::ReopenLater) => Some(S::Active),
+            (S::Active, T::Suspend) => Some(S::Suspended),
+            (S::Active | S::Suspended, T::Close) => Some(S::Closed),
+            (S::Active | S::Suspended | S::Closed | S::Disputed, T::Resolve) => Some(S::Resolved),
+            (S::Resolved, T::Dispute) => Some(S::Disputed),
+            (S::Resolved, T::Settle) => Some(S::Settled),
+            (
+                S::Draft | S::Active | S::Suspended | S::Closed | S::Resolved | S::Disputed,
+                T::Void,
+            ) => Some(S::Voided),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIGGERS: [Trigger; 9] = [
+        Trigger::Publish,
+        Trigger::Suspend,
+        Trigger::Reopen,
+        Trigger::ReopenLater,
+        Trigger::Close,
+        Trigger::Resolve,
+        Trigger::Dispute,
+        Trigger::Settle,
+        Trigger::Void,
+    ];
+
+    /// One row a status, one column a trigger, in the order of the two lists; `-` is a refusal.
+    const TABLE: &str = "
+        DRAFT     ACTIVE - - - - - - - VOIDED
+        ACTIVE    - SUSPENDED - - CLOSED RESOLVED - - VOIDED
+        SUSPENDED - - ACTIVE ACTIVE CLOSED RESOLVED - - VOIDED
+        CLOSED    - - - ACTIVE - RESOLVED - - VOIDED
+        RESOLVED  - - - - - - DISPUTED SETTLED VOIDED
+        DISPUTED  - - - - - RESOLVED - - VOIDED
+        SETTLED   - - - - - - - - -
+        VOIDED    - - - - - - - - -
+    ";
+
+    #[test]
+    fn the_table_of_semantics_3_holds_in_every_cell() {
+        let rows: Vec<Vec<&str>> = TABLE
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .filter(|row| !row.is_empty())
+            .collect();
+        assert_eq!(rows.len(), MarketStatus::ALL.len());
+        for (status, row) in MarketStatus::ALL.into_iter().zip(rows) {
+            assert_eq!((row[0], row.len()), (status.name(), TRIGGERS.len() + 1));
+            for (trigger, expected) in TRIGGERS.into_iter().zip(&row[1..]) {
+                let to = status.after(trigger).map_or("-", MarketStatus::name);
+                assert_eq!(to, *expected, "{} {trigger:?}", status.name());
+            }
+        }
+    }
+}

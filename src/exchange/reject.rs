@@ -1,0 +1,129 @@
+//! Why not: the refusals, with their stable codes, in order of precedence.
+
+/// Why a command was refused. A refused command changed nothing. Where several apply, the one
+/// listed first is given. Codes are never renamed; a retired one stays in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Reject {
+    /// A command before the venue was opened.
+    #[error("the venue is not open")]
+    VenueNotOpen,
+    /// A second opening, or one under rules that this version does not know.
+    #[error("the venue cannot be opened like this")]
+    VenueAlreadyOpen,
+    /// No such user.
+    #[error("no such user")]
+    UserNotFound,
+    /// No such key, or another user's.
+    #[error("the user has no such key")]
+    KeyNotFound,
+    /// The key exists already.
+    #[error("this key is already in use")]
+    KeyTaken,
+    /// No such category.
+    #[error("no such category")]
+    CategoryNotFound,
+    /// The slug belongs to another category.
+    #[error("another category has this slug")]
+    SlugTaken,
+    /// No such event.
+    #[error("no such event")]
+    EventNotFound,
+    /// No such market, or one not yet published.
+    #[error("no such market")]
+    MarketNotFound,
+    /// A deadline that is not after the moment of the command.
+    #[error("the deadline is not in the future")]
+    DeadlineNotInFuture,
+    /// The market's status does not allow this.
+    #[error("the market's status does not allow this")]
+    InvalidTransition,
+    /// No such order, or another user's.
+    #[error("no such order")]
+    OrderNotFound,
+    /// The order no longer stands.
+    #[error("the order is no longer open")]
+    OrderNotOpen,
+    /// The market takes no orders: not ACTIVE, or at its deadline.
+    #[error("the market takes no orders now")]
+    MarketNotActive,
+    /// Stamped after its `validUntil`, or not before its `expiresAt`.
+    #[error("the order came too late")]
+    OrderTooLate,
+    /// An amended quantity that leaves nothing to fill.
+    #[error("the order has already filled that much")]
+    QuantityFilled,
+    /// The user, or the venue, has as many open orders as allowed.
+    #[error("too many open orders")]
+    OpenOrderLimit,
+    /// The user's free contracts do not back the whole order.
+    #[error("a reduce-only order may not exceed the free contracts it closes")]
+    ReduceOnlyExceeded,
+    /// Not enough available money.
+    #[error("not enough available money")]
+    InsufficientFunds,
+    /// Would have traded at once.
+    #[error("a post-only order would have traded at once")]
+    PostOnlyWouldCross,
+    /// The venue holds as much money as it can account for.
+    #[error("the venue cannot hold this much money")]
+    DepositLimit,
+    /// The venue has as many things of this kind as it can number.
+    #[error("the venue can hold no more of these")]
+    VenueFull,
+}
+
+impl Reject {
+    /// Every refusal, in order of precedence.
+    pub const ALL: [Reject; 22] = [
+        Reject::VenueNotOpen,
+        Reject::VenueAlreadyOpen,
+        Reject::UserNotFound,
+        Reject::KeyNotFound,
+        Reject::KeyTaken,
+        Reject::CategoryNotFound,
+        Reject::SlugTaken,
+        Reject::EventNotFound,
+        Reject::MarketNotFound,
+        Reject::DeadlineNotInFuture,
+        Reject::InvalidTransition,
+        Reject::OrderNotFound,
+        Reject::OrderNotOpen,
+        Reject::MarketNotActive,
+        Reject::OrderTooLate,
+        Reject::QuantityFilled,
+        Reject::OpenOrderLimit,
+        Reject::ReduceOnlyExceeded,
+        Reject::InsufficientFunds,
+        Reject::PostOnlyWouldCross,
+        Reject::DepositLimit,
+        Reject::VenueFull,
+    ];
+
+    /// The stable code (semantics 7).
+    pub const fn code(self) -> &'static str {
+        match self {
+            Reject::VenueNotOpen => "VENUE_NOT_OPEN",
+            Reject::VenueAlreadyOpen => "VENUE_ALREADY_OPEN",
+            Reject::UserNotFound => "USER_NOT_FOUND",
+            Reject::KeyNotFound => "KEY_NOT_FOUND",
+            Reject::KeyTaken => "KEY_TAKEN",
+            Reject::CategoryNotFound => "CATEGORY_NOT_FOUND",
+            Reject::SlugTaken => "SLUG_TAKEN",
+            Reject::EventNotFound => "EVENT_NOT_FOUND",
+            Reject::MarketNotFound => "MARKET_NOT_FOUND",
+            Reject::DeadlineNotInFuture => "DEADLINE_NOT_IN_FUTURE",
+            Reject::InvalidTransition => "INVALID_TRANSITION",
+            Reject::OrderNotFound => "ORDER_NOT_FOUND",
+            Reject::OrderNotOpen => "ORDER_NOT_OPEN",
+            Reject::MarketNotActive => "MARKET_NOT_ACTIVE",
+            Reject::OrderTooLate => "ORDER_TOO_LATE",
+            Reject::QuantityFilled => "QUANTITY_FILLED",
+            Reject::OpenOrderLimit => "OPEN_ORDER_LIMIT",
+            Reject::ReduceOnlyExceeded => "REDUCE_ONLY_EXCEEDED",
+            Reject::InsufficientFunds => "INSUFFICIENT_FUNDS",
+            Reject::PostOnlyWouldCross => "POST_ONLY_WOULD_CROSS",
+            Reject::DepositLimit => "DEPOSIT_LIMIT",
+            Reject::VenueFull => "VENUE_FULL",
+        }
+    }
+}

@@ -1,0 +1,628 @@
+//! The exchange's units: ticks, lots, money, ratios. Integers inside, decimals at the edge.
+//!
+//! Raw arithmetic on these integers lives here and nowhere else in `exchange`; every other file
+//! calls the checked operations below. Units and text forms: semantics 1.
+
+use std::fmt;
+
+use fixed::types::U64F64;
+
+/// Lots in one contract: a lot is 0.000001 contract.
+pub const LOTS_PER_CONTRACT: u64 = 1_000_000;
+/// Ticks in 1.00: a tick is 0.01.
+pub const TICKS_PER_UNIT: u8 = 100;
+/// Money units in 1.00 of the currency: one tick times one lot, so price x quantity is exact.
+pub const MONEY_PER_UNIT: i64 = 100_000_000;
+/// Largest quantity of one order: 100,000,000 contracts.
+pub const ORDER_LOTS_MAX: u64 = 100_000_000 * LOTS_PER_CONTRACT;
+
+/// A checked operation left the range of its type. Bounds elsewhere (the money supply, the size
+/// of an order) make this impossible; meeting it means that the state can no longer be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("arithmetic left its range")]
+pub struct Overflow;
+
+/// Why a decimal text is not the unit it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// Not of the form that the unit allows.
+    #[error("is not of the expected form")]
+    Form,
+    /// More decimals than the unit has; refused, never rounded.
+    #[error("has more decimals than the unit allows")]
+    Precision,
+    /// Outside the range of the unit.
+    #[error("is out of range")]
+    Range,
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tick
+
+/// A price of 0.01 to 0.99, in ticks of 0.01. Always inside 1..=99.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tick(u8);
+
+impl Tick {
+    /// The lowest price, 0.01.
+    pub const MIN: Tick = Tick(1);
+    /// The highest price, 0.99.
+    pub const MAX: Tick = Tick(TICKS_PER_UNIT - 1);
+
+    /// A price of `ticks` x 0.01; `None` outside 1..=99.
+    pub const fn new(ticks: u8) -> Option<Tick> {
+        if ticks >= 1 && ticks < TICKS_PER_UNIT { Some(Tick(ticks)) } else { None }
+    }
+
+    /// The number of ticks, 1..=99.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The price of the other outcome: 1.00 minus this one.
+    #[must_use]
+    pub const fn complement(self) -> Tick {
+        Tick(TICKS_PER_UNIT - self.0)
+    }
+
+    /// Price x quantity, exactly.
+    pub fn times(self, quantity: Lots) -> Result<Money, Overflow> {
+        SettlementPrice::from(self).times(quantity)
+    }
+
+    /// Reads the interface's form `^0\.(0[1-9]|[1-9][0-9]?)$` (interface 4.5).
+    pub fn parse(text: &str) -> Result<Tick, UnitError> {
+        let ticks = match text.as_bytes() {
+            [b'0', b'.', b'0', d @ b'1'..=b'9'] => d - b'0',
+            [b'0', b'.', d @ b'1'..=b'9'] => (d - b'0') * 10,
+            [b'0', b'.', d @ b'1'..=b'9', u @ b'0'..=b'9'] => (d - b'0') * 10 + (u - b'0'),
+            _ => return Err(UnitError::Form),
+        };
+        Tick::new(ticks).ok_or(UnitError::Range)
+    }
+}
+
+impl fmt::Display for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SettlementPrice::from(*self).fmt(f)
+    }
+}
+
+/// The yes-price at which a market is settled, 0.00 to 1.00 in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SettlementPrice(u8);
+
+impl SettlementPrice {
+    /// Yes contracts pay nothing.
+    pub const ZERO: SettlementPrice = SettlementPrice(0);
+    /// The default of a voided market, 0.50 (semantics 5).
+    pub const HALF: SettlementPrice = SettlementPrice(TICKS_PER_UNIT / 2);
+    /// Yes contracts pay 1.00.
+    pub const ONE: SettlementPrice = SettlementPrice(TICKS_PER_UNIT);
+
+    /// A price of `ticks` x 0.01; `None` above 100.
+    pub const fn new(ticks: u8) -> Option<SettlementPrice> {
+        if ticks <= TICKS_PER_UNIT { Some(SettlementPrice(ticks)) } else { None }
+    }
+
+    /// The number of ticks, 0..=100.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// What the other outcome pays.
+    #[must_use]
+    pub const fn complement(self) -> SettlementPrice {
+        SettlementPrice(TICKS_PER_UNIT - self.0)
+    }
+
+    /// Price x quantity, exactly.
+    pub fn times(self, quantity: Lots) -> Result<Money, Overflow> {
+        let lots = i64::try_from(quantity.0).map_err(|_| Overflow)?;
+        lots.checked_mul(i64::from(self.0)).map(Money).ok_or(Overflow)
+    }
+
+    /// Reads `0`, `1`, or either with one or two decimals, between 0.00 and 1.00.
+    pub fn parse(text: &str) -> Result<SettlementPrice, UnitError> {
+        let ticks = parse_scaled(text, 2)?;
+        u8::try_from(ticks).ok().and_then(SettlementPrice::new).ok_or(UnitError::Range)
+    }
+}
+
+impl From<Tick> for SettlementPrice {
+    fn from(tick: Tick) -> Self {
+        SettlementPrice(tick.0)
+    }
+}
+
+impl fmt::Display for SettlementPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / TICKS_PER_UNIT, self.0 % TICKS_PER_UNIT)
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Lots
+
+/// A quantity of contracts, in lots of 0.000001 contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Lots(u64);
+
+impl Lots {
+    /// Nothing.
+    pub const ZERO: Lots = Lots(0);
+
+    /// A quantity of `lots` x 0.000001 contract.
+    pub const fn new(lots: u64) -> Lots {
+        Lots(lots)
+    }
+
+    /// A quantity of whole contracts; saturates far beyond what any account can hold.
+    pub const fn contracts(contracts: u64) -> Lots {
+        Lots(contracts.saturating_mul(LOTS_PER_CONTRACT))
+    }
+
+    /// The number of lots.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Whether this is nothing.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Sum.
+    pub fn plus(self, other: Lots) -> Result<Lots, Overflow> {
+        self.0.checked_add(other.0).map(Lots).ok_or(Overflow)
+    }
+
+    /// Difference; an error below zero.
+    pub fn minus(self, other: Lots) -> Result<Lots, Overflow> {
+        self.0.checked_sub(other.0).map(Lots).ok_or(Overflow)
+    }
+
+    /// Difference, zero where it would be negative.
+    #[must_use]
+    pub const fn saturating_minus(self, other: Lots) -> Lots {
+        Lots(self.0.saturating_sub(other.0))
+    }
+
+    /// Reads an order quantity: digits, optionally `.` and 1 to 6 digits; more than zero, at most
+    /// 100,000,000 contracts (semantics 1).
+    pub fn parse(text: &str) -> Result<Lots, UnitError> {
+        let lots = u64::try_from(parse_scaled(text, 6)?).map_err(|_| UnitError::Range)?;
+        if lots == 0 || lots > ORDER_LOTS_MAX { Err(UnitError::Range) } else { Ok(Lots(lots)) }
+    }
+}
+
+impl fmt::Display for Lots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, u128::from(self.0), 6, 0)
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Money
+
+/// An amount of the currency, in units of 0.00000001. Signed; accounts never go below zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Money(i64);
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Money = Money(0);
+
+    /// An amount of `units` x 0.00000001.
+    pub const fn new(units: i64) -> Money {
+        Money(units)
+    }
+
+    /// The number of money units.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// Whether this is less than nothing.
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Sum.
+    pub fn plus(self, other: Money) -> Result<Money, Overflow> {
+        self.0.checked_add(other.0).map(Money).ok_or(Overflow)
+    }
+
+    /// Difference; may be negative.
+    pub fn minus(self, other: Money) -> Result<Money, Overflow> {
+        self.0.checked_sub(other.0).map(Money).ok_or(Overflow)
+    }
+
+    /// Difference of two amounts of which neither the parts nor the result may be negative.
+    pub fn take(self, other: Money) -> Result<Money, Overflow> {
+        let left = self.minus(other)?;
+        if left.is_negative() || other.is_negative() { Err(Overflow) } else { Ok(left) }
+    }
+
+    /// The share of this cost that `part` of `whole` contracts carry, rounded down; the whole
+    /// takes everything, so that nothing is left behind (semantics 5).
+    pub fn share(self, part: Lots, whole: Lots) -> Result<Money, Overflow> {
+        if part == whole {
+            return Ok(self);
+        }
+        if part > whole || self.is_negative() {
+            return Err(Overflow);
+        }
+        let product = i128::from(self.0) * i128::from(part.0);
+        let share = product.checked_div_euclid(i128::from(whole.0)).ok_or(Overflow)?;
+        i64::try_from(share).map(Money).map_err(|_| Overflow)
+    }
+
+    /// Reads an amount: digits, optionally `.` and 1 to 8 digits; more than zero.
+    pub fn parse(text: &str) -> Result<Money, UnitError> {
+        let units = i64::try_from(parse_scaled(text, 8)?).map_err(|_| UnitError::Range)?;
+        if units == 0 { Err(UnitError::Range) } else { Ok(Money(units)) }
+    }
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        write_decimal(f, u128::from(self.0.unsigned_abs()), 8, 2)
+    }
+}
+
+/// A running sum of money that may exceed one account's range: profit and loss over time, sums
+/// over accounts. Same unit as [`Money`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MoneySum(i128);
+
+impl MoneySum {
+    /// Nothing.
+    pub const ZERO: MoneySum = MoneySum(0);
+
+    /// A sum of `units` x 0.00000001.
+    pub const fn new(units: i128) -> MoneySum {
+        MoneySum(units)
+    }
+
+    /// The number of money units.
+    pub const fn get(self) -> i128 {
+        self.0
+    }
+
+    /// Sum with one amount.
+    pub fn plus(self, amount: Money) -> Result<MoneySum, Overflow> {
+        self.0.checked_add(i128::from(amount.0)).map(MoneySum).ok_or(Overflow)
+    }
+
+    /// Difference with one amount.
+    pub fn minus(self, amount: Money) -> Result<MoneySum, Overflow> {
+        self.0.checked_sub(i128::from(amount.0)).map(MoneySum).ok_or(Overflow)
+    }
+}
+
+impl fmt::Display for MoneySum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        write_decimal(f, self.0.unsigned_abs(), 8, 2)
+    }
+}
+
+/// Notional over quantity: an average fill price, printed with two to six decimals, half to even.
+/// Zero quantity prints `0.00` (semantics 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AveragePrice {
+    /// Sum of price x quantity.
+    pub notional: Money,
+    /// Sum of quantities.
+    pub quantity: Lots,
+}
+
+impl fmt::Display for AveragePrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One money unit over one lot is one tick, so the ratio in millionths is x 10_000.
+        let numerator = u128::from(self.notional.0.unsigned_abs()) * 10_000;
+        let millionths = div_half_even(numerator, u128::from(self.quantity.0)).unwrap_or(0);
+        write_decimal(f, millionths, 6, 2)
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Ratio
+
+/// A probability or decimal odds, in binary fixed point: exact on every machine, no NaN, and
+/// never money, which 0.01 in binary could not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ratio(U64F64);
+
+impl Ratio {
+    /// 0, the probability of a loser.
+    pub const ZERO: Ratio = Ratio(U64F64::ZERO);
+    /// 1, the probability of a winner.
+    pub const ONE: Ratio = Ratio(U64F64::ONE);
+
+    /// The probability that a settlement price states.
+    pub fn of_price(price: SettlementPrice) -> Ratio {
+        Ratio(U64F64::from_num(price.0) / U64F64::from_num(TICKS_PER_UNIT))
+    }
+
+    /// The midpoint of two prices, as a probability.
+    pub fn midpoint(bid: Tick, ask: Tick) -> Ratio {
+        let ticks = U64F64::from_num(bid.0) + U64F64::from_num(ask.0);
+        Ratio(ticks / U64F64::from_num(2 * u16::from(TICKS_PER_UNIT)))
+    }
+
+    /// 1 minus this; zero where it would be negative.
+    #[must_use]
+    pub fn complement(self) -> Ratio {
+        Ratio(U64F64::ONE.saturating_sub(self.0))
+    }
+
+    /// 1 over this, the decimal odds of a probability; zero for zero (semantics 3: the loser's).
+    #[must_use]
+    pub fn odds(self) -> Ratio {
+        Ratio(U64F64::ONE.checked_div(self.0).unwrap_or(U64F64::ZERO))
+    }
+
+    /// The ratio in ten-thousandths, half to even. Ratios of ticks have at most 200 different
+    /// denominators, none of which makes a decimal tie that binary digits could misplace (tested
+    /// over all of them).
+    pub fn ten_thousandths(self) -> u64 {
+        let whole = self.0.int().to_num::<u64>().saturating_mul(10_000);
+        let scaled = self.0.frac().saturating_mul(U64F64::from_num(10_000));
+        whole.saturating_add(scaled.round_ties_even().to_num::<u64>())
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, u128::from(self.ten_thousandths()), 4, 0)
+    }
+}
+
+/// Decimal odds of a whole position, pay-out over stake, in ten-thousandths half to even, from
+/// exact integers: the two can be any amounts, so binary digits could misplace a tie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockedOdds(u128);
+
+impl LockedOdds {
+    /// `payout` over `stake`; zero where nothing was staked.
+    pub fn of(payout: Money, stake: Money) -> LockedOdds {
+        let numerator = u128::from(payout.0.unsigned_abs()) * 10_000;
+        let stake = u128::from(stake.0.unsigned_abs());
+        LockedOdds(div_half_even(numerator, stake).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for LockedOdds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, self.0, 4, 0)
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Time and sequence
+
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z. Inside 0..=[`TimeMs::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TimeMs(i64);
+
+impl TimeMs {
+    /// 9999-12-31T23:59:59.999Z: the last moment with a four-digit year, and inside the 48 bits
+    /// that an id has for its time.
+    pub const MAX: TimeMs = TimeMs(253_402_300_799_999);
+
+    /// A moment; `None` before 1970 or after 9999.
+    pub const fn new(ms: i64) -> Option<TimeMs> {
+        if ms >= 0 && ms <= TimeMs::MAX.0 { Some(TimeMs(ms)) } else { None }
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// This moment and `seconds` more; stops at [`TimeMs::MAX`].
+    #[must_use]
+    pub fn after_seconds(self, seconds: u32) -> TimeMs {
+        TimeMs(self.0.saturating_add(i64::from(seconds) * 1000).min(TimeMs::MAX.0))
+    }
+}
+
+/// A position in the journal: dense, from 1. Zero stands before the first record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Sequence(u64);
+
+impl Sequence {
+    /// Before the first record.
+    pub const ZERO: Sequence = Sequence(0);
+
+    /// The position `sequence`.
+    pub const fn new(sequence: u64) -> Sequence {
+        Sequence(sequence)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The position after this one.
+    #[must_use]
+    pub const fn next(self) -> Sequence {
+        Sequence(self.0.saturating_add(1))
+    }
+
+    /// The position `count` further on.
+    #[must_use]
+    pub const fn advanced(self, count: u64) -> Sequence {
+        Sequence(self.0.saturating_add(count))
+    }
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Decimals
+
+/// Quotient rounded half to even; `None` by zero.
+fn div_half_even(numerator: u128, denominator: u128) -> Option<u128> {
+    let quotient = numerator.checked_div(denominator)?;
+    let twice = (numerator % denominator).checked_mul(2)?;
+    let up = twice > denominator || (twice == denominator && quotient % 2 == 1);
+    quotient.checked_add(u128::from(up))
+}
+
+/// Reads digits, optionally `.` and 1 to `decimals` digits, as an integer of the smallest unit.
+fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((_, "")) => return Err(UnitError::Form),
+        Some((whole, fraction)) => (whole, fraction),
+        None => (text, ""),
+    };
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return Err(UnitError::Form);
+    }
+    if fraction.len() > decimals {
+        return Err(UnitError::Precision);
+    }
+    let padding = std::iter::repeat_n(b'0', decimals - fraction.len());
+    let mut value: u128 = 0;
+    for digit in whole.bytes().chain(fraction.bytes()).chain(padding) {
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
+            .ok_or(UnitError::Range)?;
+    }
+    Ok(value)
+}
+
+/// Writes an integer of the smallest unit as a plain decimal: at least `decimals_min` decimals,
+/// no padding beyond.
+fn write_decimal(
+    f: &mut fmt::Formatter<'_>,
+    value: u128,
+    decimals: u32,
+    decimals_min: usize,
+) -> fmt::Result {
+    let scale = 10_u128.pow(decimals);
+    write!(f, "{}", value / scale)?;
+    let width = decimals as usize;
+    let fraction = format!("{:0width$}", value % scale);
+    let kept = fraction.trim_end_matches('0').len().max(decimals_min);
+    match fraction.get(..kept) {
+        Some(shown) if kept > 0 => write!(f, ".{shown}"),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn prices_follow_the_interface_pattern() {
+        assert_eq!(Tick::parse("0.6"), Tick::parse("0.60"));
+        assert_eq!(Tick::parse("0.05").map(Tick::get), Ok(5));
+        for bad in ["0", "1", "0.00", "0.0", "1.00", ".5", "0.600", "0.6 ", "+0.6", "0,6", "", "0."]
+        {
+            assert!(Tick::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_refused_never_rounded() {
+        assert_eq!(Lots::parse("0.0000001"), Err(UnitError::Precision));
+        assert_eq!(Lots::parse("100000000.000001"), Err(UnitError::Range));
+        assert_eq!(Lots::parse("0.000000"), Err(UnitError::Range));
+        assert_eq!(Money::parse("92233720368.54775808"), Err(UnitError::Range));
+        for bad in ["-1", "1e3", " 1", "1.", ".1", "", "1_000", "١"] {
+            assert_eq!(Lots::parse(bad), Err(UnitError::Form), "{bad}");
+        }
+    }
+
+    #[test]
+    fn text_forms() {
+        assert_eq!(Lots::new(2_500_000).to_string(), "2.5");
+        assert_eq!(Lots::new(1).to_string(), "0.000001");
+        assert_eq!(Lots::contracts(10).to_string(), "10");
+        assert_eq!(Money::new(500_000_000).to_string(), "5.00");
+        assert_eq!(Money::new(-1_230_000).to_string(), "-0.0123");
+        assert_eq!(Tick::MIN.to_string(), "0.01");
+        assert_eq!(SettlementPrice::ONE.to_string(), "1.00");
+        let nothing = AveragePrice { notional: Money::ZERO, quantity: Lots::ZERO };
+        assert_eq!(nothing.to_string(), "0.00");
+        // 2 lots at 0.60 and 1 at 0.61: 0.603333 recurring.
+        let third = AveragePrice { notional: Money::new(181), quantity: Lots::new(3) };
+        assert_eq!(third.to_string(), "0.603333");
+    }
+
+    #[test]
+    fn odds_of_every_midpoint_equal_the_exact_rational() {
+        for bid in 1..=99 {
+            for ask in bid..=99 {
+                let mid = Ratio::midpoint(Tick(bid), Tick(ask));
+                let half_ticks = u128::from(bid) + u128::from(ask);
+                let exact = div_half_even(half_ticks * 10_000, 200);
+                assert_eq!(Some(u128::from(mid.ten_thousandths())), exact);
+                let odds = div_half_even(200 * 10_000, half_ticks);
+                assert_eq!(Some(u128::from(mid.odds().ten_thousandths())), odds, "{half_ticks}");
+                let other = div_half_even(200 * 10_000, 200 - half_ticks);
+                let complement = mid.complement().odds().ten_thousandths();
+                assert_eq!(Some(u128::from(complement)), other, "{half_ticks}");
+            }
+        }
+        assert_eq!(Ratio::ZERO.odds(), Ratio::ZERO);
+        assert_eq!(Ratio::ONE.odds().to_string(), "1");
+    }
+
+    proptest! {
+        #[test]
+        fn quantities_survive_print_and_parse(lots in 1..=ORDER_LOTS_MAX) {
+            prop_assert_eq!(Lots::parse(&Lots(lots).to_string()), Ok(Lots(lots)));
+        }
+
+        #[test]
+        fn money_survives_print_and_parse(units in 1..=i64::MAX) {
+            prop_assert_eq!(Money::parse(&Money(units).to_string()), Ok(Money(units)));
+        }
+
+        #[test]
+        fn a_price_and_its_complement_cost_one(tick in 1..=99_u8, lots in 0..=ORDER_LOTS_MAX) {
+            let tick = Tick(tick);
+            let both = tick.times(Lots(lots))
+                .and_then(|m| m.plus(tick.complement().times(Lots(lots))?));
+            prop_assert_eq!(both, SettlementPrice::ONE.times(Lots(lots)));
+        }
+
+        #[test]
+        fn shares_never_lose_the_last_unit(cost in 0..i64::MAX, a in 0..u64::MAX / 2, b in 1..u64::MAX / 2) {
+            let (part, whole) = (Lots(a.min(b)), Lots(b));
+            let taken = Money(cost).share(part, whole).unwrap();
+            let left = Money(cost).take(taken).unwrap();
+            prop_assert!(!left.is_negative());
+            let rest = whole.minus(part).unwrap();
+            if !rest.is_zero() {
+                prop_assert_eq!(left.share(rest, rest), Ok(left));
+            }
+        }
+
+        #[test]
+        fn text_that_is_no_number_is_never_a_panic(text in "\\PC{0,12}") {
+            for result in [Lots::parse(&text).is_ok(), Money::parse(&text).is_ok()] {
+                prop_assert!(!result || text.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+            }
+        }
+    }
+}

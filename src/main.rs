@@ -1,0 +1,3 @@
+//! The binary: calls the command line and sets the exit code.
+
+fn main() {}
