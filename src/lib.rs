@@ -3,3 +3,5 @@
 //! The map, in reading order; imports run from below to above and never back.
 
 pub mod exchange;
+#[cfg(feature = "server")]
+pub mod flow;
