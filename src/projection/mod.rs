@@ -4,16 +4,16 @@
 //! HTTP, who is reading.
 
 pub mod accounts;
-pub mod activity;
 pub mod catalogue;
 pub mod depth;
-pub mod fault;
+pub mod quote;
+pub mod orders;
 pub mod fills;
+pub mod positions;
+pub mod activity;
+pub mod fault;
 #[cfg(test)]
 mod fixture;
-pub mod orders;
-pub mod positions;
-pub mod quote;
 
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
