@@ -11,6 +11,10 @@ pub enum HaltReason {
     /// A block could not be made durable. Its commands were refused.
     #[error("the journal could not be made durable; free or repair the disk, then restart")]
     JournalFailed,
+    /// A block could not be made durable, and the disk did not even take the mark that refuses it:
+    /// whether its commands were accepted is known at the next start only.
+    #[error("the journal failed in an unknown state; free or repair the disk, then restart")]
+    JournalUnknown,
     /// The exchange met something that cannot be. What was journaled is safe; a restart on the
     /// same software meets the same thing.
     #[error("the exchange contradicted itself ({0}); do not restart before this is understood")]

@@ -196,17 +196,20 @@ impl<J: Journal> Sequencer<J> {
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
         let OpenBlock { builder, replies, .. } = open;
         let appended = match builder.build() {
-            Ok(block) => self.journal.append(block).map_err(|fault| fault.to_string()),
-            Err(fault) => Err(fault.to_string()),
+            Ok(block) => self.journal.append(block).map_err(|error| {
+                let known = !matches!(error, JournalError::Unknown { .. });
+                let unknown = HaltReason::JournalUnknown;
+                (if known { HaltReason::JournalFailed } else { unknown }, error.to_string())
+            }),
+            Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
         };
         match appended {
             Ok(block) => {
                 let sent = self.blocks.send(Sequenced { block, replies });
                 sent.map_err(|_| self.halt.reason().unwrap_or(HaltReason::ThreadDied("matcher")))
             }
-            Err(fault) => {
-                tracing::error!(fault, records = replies.len(), "a block was not made durable");
-                let reason = HaltReason::JournalFailed;
+            Err((reason, error)) => {
+                tracing::error!(error, records = replies.len(), "a block was not made durable");
                 // Halted before anyone is told, so that whoever is told and tries again is
                 // refused for the same reason.
                 self.halt.halt(reason);

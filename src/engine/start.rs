@@ -74,14 +74,14 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
     let read_model = Arc::new(RwLock::new(ReadModel::new()));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
-    let (matched, results) = bounded(BLOCKS_MAX);
+    let (outcomes, results) = bounded(BLOCKS_MAX);
     let (replayed, replay_result) = bounded(1);
 
     let projector = Projector { results, read_model: Arc::clone(&read_model) };
     let matcher = Matcher {
         exchange: Exchange::new(),
         blocks,
-        results: matched,
+        results: outcomes,
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
