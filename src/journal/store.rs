@@ -91,6 +91,12 @@ pub enum OpenError {
     /// There is no journal, and none was to be made.
     #[error("OPEN_MISSING: {0} holds no journal")]
     Missing(PathBuf),
+    /// The marker is there, but not the store that was made before it.
+    #[error("OPEN_LOST: {0} is gone; put it back, or begin anew in an empty directory")]
+    Lost(PathBuf),
+    /// The store holds blocks, but the marker that was made before them is gone.
+    #[error("OPEN_MARKER_MISSING: {0} is gone; without it a refused block could come back")]
+    MarkerMissing(PathBuf),
     /// The store has files that are never synced to disk: its blocks cannot be trusted.
     #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
     Blobs(PathBuf),
@@ -117,9 +123,9 @@ impl<S: BlockStore> StoredJournal<S> {
     /// Takes over what the store holds, after recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
         let marker = store.marker()?;
-        let (limit, beyond) = match marker {
-            Marker::Refused { first, .. } => (before(first), beyond(&store, first)?),
-            Marker::Clear | Marker::Unreadable => (LAST, Beyond::Nothing),
+        let limit = match marker {
+            Marker::Refused { first, .. } => before(first),
+            Marker::Clear | Marker::Unreadable => LAST,
         };
         let last = last_blocks(&store, limit)?;
         let (tail, head) = match &last {
@@ -128,6 +134,8 @@ impl<S: BlockStore> StoredJournal<S> {
             Err(_) => (Tail::Damaged, Head::START),
         };
         let refused_first = limit.next();
+        // Asked from the front too: a head found too early would be written over.
+        let beyond = beyond(&store, head.sequence.next(), refused_first)?;
         let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
         let cut = match (verdict, last) {
             (Verdict::Accept, _) => None,
@@ -199,11 +207,15 @@ fn before(sequence: Sequence) -> Sequence {
     Sequence::new(sequence.get().saturating_sub(1))
 }
 
-/// What the store holds from the refused sequence on.
-fn beyond(store: &impl BlockStore, refused: Sequence) -> Result<Beyond, StoreError> {
-    let Some((key, _)) = store.at_or_after(refused)? else { return Ok(Beyond::Nothing) };
-    let next = store.at_or_after(refused.next())?;
-    let only_it = key == refused && next.is_none();
+/// What the store holds from `next` on, where `refused` is the block that may be there.
+fn beyond(
+    store: &impl BlockStore,
+    next: Sequence,
+    refused: Sequence,
+) -> Result<Beyond, StoreError> {
+    let Some((key, _)) = store.at_or_after(next)? else { return Ok(Beyond::Nothing) };
+    let after = store.at_or_after(key.next())?;
+    let only_it = key == refused && after.is_none();
     Ok(if only_it { Beyond::TheRefused } else { Beyond::Others })
 }
 
