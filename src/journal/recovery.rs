@@ -112,3 +112,119 @@ pub fn judge(
     block.follows(head)?;
     Ok(block)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::{BlockBuilder, ChainHash, RawBlock};
+    use super::*;
+    use crate::exchange::command::{Command, Record};
+    use crate::exchange::units::TimeMs;
+
+    /// The table of journal-format.md, row by row: the first row that fits decides.
+    type Row = (Option<Tail>, Option<Refusal>, Option<Beyond>, Verdict);
+    const ROWS: [Row; 8] = [
+        (Some(Tail::Damaged), None, None, Verdict::Refuse(Reason::TailDamaged)),
+        (None, Some(Refusal::Unreadable), None, Verdict::Refuse(Reason::MarkerUnreadable)),
+        (None, Some(Refusal::Elsewhere), None, Verdict::Refuse(Reason::MarkerElsewhere)),
+        (None, None, Some(Beyond::Others), Verdict::Refuse(Reason::OthersBeyond)),
+        (None, Some(Refusal::AfterTail), Some(Beyond::TheRefused), Verdict::Cut),
+        (None, Some(Refusal::AfterTail), Some(Beyond::Nothing), Verdict::Clear),
+        (None, Some(Refusal::Clear), Some(Beyond::Nothing), Verdict::Accept),
+        (None, Some(Refusal::Clear), None, Verdict::Refuse(Reason::OthersBeyond)),
+    ];
+
+    #[test]
+    fn every_combination_is_decided_by_the_row_that_says_so() {
+        let mut met = [0; ROWS.len()];
+        for tail in [Tail::Empty, Tail::Sound, Tail::Damaged] {
+            for refusal in
+                [Refusal::Clear, Refusal::AfterTail, Refusal::Elsewhere, Refusal::Unreadable]
+            {
+                for beyond in [Beyond::Nothing, Beyond::TheRefused, Beyond::Others] {
+                    let row = ROWS.iter().position(|(t, r, b, _)| {
+                        t.is_none_or(|t| t == tail)
+                            && r.is_none_or(|r| r == refusal)
+                            && b.is_none_or(|b| b == beyond)
+                    });
+                    let row = row.expect("a row for every combination");
+                    met[row] += 1;
+                    assert_eq!(decide(tail, refusal, beyond), ROWS[row].3, "row {row}");
+                }
+            }
+        }
+        assert!(met.iter().all(|count| *count > 0), "a row decides nothing: {met:?}");
+    }
+
+    #[test]
+    fn only_a_refusal_after_the_tail_allows_a_cut() {
+        for tail in [Tail::Empty, Tail::Sound, Tail::Damaged] {
+            for refusal in [Refusal::Clear, Refusal::Elsewhere, Refusal::Unreadable] {
+                for beyond in [Beyond::Nothing, Beyond::TheRefused, Beyond::Others] {
+                    assert_ne!(decide(tail, refusal, beyond), Verdict::Cut);
+                }
+            }
+        }
+    }
+
+    fn block(after: &Head, ms: i64) -> Block {
+        let mut builder = BlockBuilder::new(after);
+        let (sequence, time) = (after.sequence.next(), TimeMs::new(ms).unwrap());
+        assert!(builder.push(Record { sequence, time, command: Command::AdvanceClock }).is_ok());
+        builder.build().unwrap()
+    }
+
+    /// Five things may be wrong with a block, in any combination; the first in order is named.
+    #[test]
+    fn every_combination_of_faults_is_named_by_the_first() {
+        for wrong in 0..32_u32 {
+            let has = |bit: u32| wrong & (1 << bit) != 0;
+            let mut before = block(&Head::START, 50).head();
+            let sound = block(&before, 50);
+            let mut bytes = sound.bytes().to_vec();
+            if has(0) {
+                bytes[70] ^= 1;
+            }
+            let key = if has(1) { Sequence::new(77) } else { sound.first() };
+            if has(2) {
+                before.sequence = Sequence::new(40);
+            }
+            if has(3) {
+                before.hash = ChainHash([9; 32]);
+            }
+            if has(4) {
+                before.time = TimeMs::new(51).unwrap();
+            }
+            let judged = judge(key, RawBlock::new(bytes).decode(), &before);
+            let expected = [
+                judged == Err(BlockFault::Checksum),
+                matches!(judged, Err(BlockFault::Key { .. })),
+                matches!(judged, Err(BlockFault::Gap { .. })),
+                matches!(judged, Err(BlockFault::Chain { .. })),
+                matches!(judged, Err(BlockFault::Time(_))),
+                judged == Ok(sound),
+            ];
+            let first = (0..5).find(|bit| has(*bit)).unwrap_or(5);
+            assert!(expected[first as usize], "{wrong:05b}: {judged:?}");
+        }
+    }
+
+    #[test]
+    fn a_journal_begins_with_record_one() {
+        let second = block(&block(&Head::START, 1).head(), 1);
+        let judged = judge(second.first(), Ok(second), &Head::START);
+        let (expected, found) = (Sequence::new(1), Sequence::new(2));
+        assert_eq!(judged, Err(BlockFault::Gap { expected, found }));
+    }
+
+    #[test]
+    fn a_marker_speaks_of_the_block_after_the_head_or_of_another() {
+        let head = block(&Head::START, 1).head();
+        let marker = |first, previous| Marker::Refused { first: Sequence::new(first), previous };
+        assert_eq!(refusal(Marker::Clear, &head), Refusal::Clear);
+        assert_eq!(refusal(Marker::Unreadable, &head), Refusal::Unreadable);
+        assert_eq!(refusal(marker(2, head.hash), &head), Refusal::AfterTail);
+        assert_eq!(refusal(marker(3, head.hash), &head), Refusal::Elsewhere);
+        assert_eq!(refusal(marker(2, ChainHash::ZERO), &head), Refusal::Elsewhere);
+        assert_eq!(refusal(marker(1, ChainHash::ZERO), &Head::START), Refusal::AfterTail);
+    }
+}
