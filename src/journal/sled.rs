@@ -2,7 +2,7 @@
 //! durability defects closed here (journal-format.md, "What we assume").
 //!
 //! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
-//! `journal/`, sled's own.
+//! `witness`, the last acknowledged block; `journal/`, sled's own.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use super::marker::{MARKER_BYTES, Marker};
+use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::store::{BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal};
 use crate::exchange::units::Sequence;
 
@@ -29,6 +29,10 @@ const TREE: &str = "blocks";
 const LOCK_FILE: &str = "lock";
 /// The refused marker.
 const MARKER_FILE: &str = "refused";
+/// The last acknowledged block, in two slots written in turn.
+const WITNESS_FILE: &str = "witness";
+/// Where the second slot begins: in another sector, so that one torn write spares the other.
+const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// sled's directory.
 const STORE_DIR: &str = "journal";
 
@@ -58,6 +62,9 @@ pub struct SledStore {
     file: File,
     blobs: PathBuf,
     marker: File,
+    witness: File,
+    /// Offset of the slot to be written next.
+    witness_offset: u64,
     _lock: File,
 }
 
@@ -81,7 +88,11 @@ impl SledStore {
         let (database, blobs) = (dir.join("db"), dir.join("blobs"));
         // The marker is made last, once the rest is on disk: where it stands, there is a journal.
         let marker_path = data.join(MARKER_FILE);
+        let witness_path = data.join(WITNESS_FILE);
         let complete = marker_path.exists();
+        if complete && !witness_path.exists() {
+            return Err(OpenError::FileMissing(witness_path));
+        }
         if complete && !database.exists() {
             return Err(OpenError::Lost(dir));
         }
@@ -104,14 +115,15 @@ impl SledStore {
         sync_names(data, &dir).map_err(opening)?;
         if !complete {
             if sled.at_or_after(Sequence::ZERO)?.is_some() {
-                return Err(OpenError::MarkerMissing(marker_path));
+                return Err(OpenError::FileMissing(marker_path));
             }
-            make_marker(&marker_path).map_err(opening)?;
+            make_side_files(&marker_path, &witness_path).map_err(opening)?;
             sync_names(data, &dir).map_err(opening)?;
         }
-        let marker =
-            OpenOptions::new().read(true).write(true).open(&marker_path).map_err(opening)?;
-        Ok(SledStore { sled, file, blobs, marker, _lock: lock })
+        let writable = |path| OpenOptions::new().read(true).write(true).open(path);
+        let marker = writable(&marker_path).map_err(opening)?;
+        let witness = writable(&witness_path).map_err(opening)?;
+        Ok(SledStore { sled, file, blobs, marker, witness, witness_offset: 0, _lock: lock })
     }
 
     /// Fails while sled has a file that it does not sync.
@@ -162,10 +174,10 @@ impl BlockStore for SledStore {
     fn marker(&self) -> Result<Marker, StoreError> {
         let marking = |error: io::Error| StoreError::new(Step::Mark, error);
         let length = self.marker.metadata().map_err(marking)?.len();
-        if usize::try_from(length) != Ok(MARKER_BYTES) {
+        if usize::try_from(length) != Ok(SLOT_BYTES) {
             return Ok(Marker::Unreadable);
         }
-        let mut bytes = [0; MARKER_BYTES];
+        let mut bytes = [0; SLOT_BYTES];
         self.marker.read_exact_at(&mut bytes, 0).map_err(marking)?;
         Ok(Marker::decode(&bytes))
     }
@@ -175,6 +187,29 @@ impl BlockStore for SledStore {
         written
             .and_then(|()| self.marker.sync_data())
             .map_err(|error| StoreError::new(Step::Mark, error))
+    }
+
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        let mut newest: Option<Witness> = None;
+        for offset in [0, WITNESS_SLOT_OFFSET] {
+            let mut bytes = [0; SLOT_BYTES];
+            match self.witness.read_exact_at(&mut bytes, offset) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+                Err(error) => return Err(StoreError::new(Step::Attest, error)),
+            }
+            let found = Witness::decode(&bytes);
+            newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
+        }
+        Ok(newest)
+    }
+
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.witness
+            .write_all_at(&witness.encode(), self.witness_offset)
+            .map_err(|error| StoreError::new(Step::Attest, error))?;
+        self.witness_offset = WITNESS_SLOT_OFFSET.saturating_sub(self.witness_offset);
+        Ok(())
     }
 }
 
@@ -327,9 +362,14 @@ fn rewrite(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the marker file with its space allocated.
-fn make_marker(path: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().create_new(true).write(true).open(path)?;
+/// Makes the marker and the witness with their space allocated, the marker last.
+fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).truncate(true).write(true).open(witness)?;
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        file.write_all_at(&Witness::NONE.encode(), offset)?;
+    }
+    file.sync_all()?;
+    let file = OpenOptions::new().create_new(true).write(true).open(marker)?;
     file.write_all_at(&Marker::Clear.encode(), 0)?;
     file.sync_all()
 }

@@ -1,10 +1,10 @@
 //! Stores that fail on request, and a disk that forgets what was not synced.
-#![allow(dead_code)] // each test file uses a part
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::marker::Marker;
+use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored};
 
@@ -70,6 +70,12 @@ impl<S: BlockStore> BlockStore for Faulty<S> {
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
         self.run(Step::Mark, |store| store.mark(marker))
     }
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.store.witness()
+    }
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.run(Step::Attest, |store| store.attest(witness))
+    }
 }
 
 struct Images {
@@ -133,5 +139,11 @@ impl BlockStore for Disk {
         let mut images = self.images();
         images.live.mark(marker)?;
         images.durable.mark(marker)
+    }
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.images().live.witness()
+    }
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.images().live.attest(witness)
     }
 }

@@ -1,5 +1,5 @@
 //! Commands of every kind, drawn at random, and journals made of them.
-#![allow(dead_code)] // each test file uses a part
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
 
 use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
