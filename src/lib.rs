@@ -3,3 +3,4 @@
 //! The map, in reading order; imports run from below to above and never back.
 
 pub mod exchange;
+pub mod projection;
