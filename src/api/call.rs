@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::auth::Caller;
 use super::form::Form;
 use super::problem::Problem;
-use crate::engine::{Answer, Engine};
+use crate::engine::Engine;
+use crate::engine::pending::Answer;
 use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
@@ -49,7 +50,7 @@ impl Call {
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         let answer = self.engine.submit(command).await?;
         match answer.effects() {
-            [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence)),
+            [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
             _ => Ok(answer),
         }
     }

@@ -215,6 +215,13 @@ impl<'a> Form<'a> {
         self.body.optional(&mut self.faults, name, reader)
     }
 
+    /// Notes that the body says nothing, where it must say at least one of several things.
+    pub fn note_nothing(&mut self, detail: &'static str) {
+        if !self.body.broken {
+            self.faults.note("body", Fault::new(FieldCode::Required, detail));
+        }
+    }
+
     /// The value made of what was read, if nothing was bad and nothing is left over.
     pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
         let mut seen: Vec<Cow<'_, str>> = Vec::new();

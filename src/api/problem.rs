@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
-use crate::engine::Refusal;
+use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 
@@ -97,6 +97,8 @@ pub enum Kind {
     Internal,
     /// Too many connections, or the engine's queue is full.
     Overloaded,
+    /// The server is ending in good order.
+    Stopping,
     /// The journal could not be made durable.
     JournalUnavailable,
 }
@@ -119,7 +121,9 @@ impl Kind {
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Overloaded | Kind::JournalUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
@@ -142,13 +146,14 @@ impl Kind {
             Kind::Refused(reject) => reject.code(),
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
+            Kind::Stopping => "STOPPING",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
         }
     }
 
     /// Whether the client should try the same again after a moment.
     pub const fn retry(self) -> bool {
-        matches!(self, Kind::Overloaded)
+        matches!(self, Kind::Overloaded | Kind::Stopping)
     }
 
     /// Whether the rest of what the client sends cannot be told from a new request, so that the
@@ -251,6 +256,12 @@ impl From<Refusal> for Problem {
                 Kind::Overloaded,
                 "more is asked at once than can be taken; nothing was accepted",
             ),
+            Refusal::Stopping => {
+                Problem::new(Kind::Stopping, "the server is stopping; nothing was accepted")
+            }
+            Refusal::TooLarge => {
+                Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
+            }
             Refusal::JournalUnavailable(_) => Problem::new(
                 Kind::JournalUnavailable,
                 "the journal cannot be written; nothing was accepted",
