@@ -1,6 +1,8 @@
 //! The operator makes and revises categories, events and markets (semantics 8).
 
-use super::admin_form::{OutcomeTexts, categories, descriptions, images, outcomes, sub_titles, titles};
+use super::admin_form::{
+    OutcomeTexts, categories, descriptions, images, outcomes, sub_titles, titles,
+};
 use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
 use super::call::{Call, category_nos, event_no, market_no};
 use super::events::{Drafts, markets_of};

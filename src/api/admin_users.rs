@@ -24,8 +24,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = form.finish(page)?;
     let (sequence, users) = call.look(|view| {
         let accounts = &view.accounts;
-        let (rows, paging) =
-            page.cut_known(accounts.users_newest_first(), accounts.users_count());
+        let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
         Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
     })?;
     Reply::ok(sequence, &users)

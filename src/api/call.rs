@@ -9,7 +9,9 @@ use crate::engine::Engine;
 use crate::engine::pending::Answer;
 use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
-use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo};
+use crate::exchange::ids::{
+    CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo,
+};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
@@ -73,8 +75,7 @@ impl Call {
 /// A market that the public may see.
 pub fn public_market(view: &ReadModel, id: MarketId) -> Result<&MarketRow, Problem> {
     let row = view.catalogue.market_no(id).and_then(|market| view.catalogue.market(market));
-    row.filter(|row| row.status.public())
-        .ok_or_else(|| Problem::of(Reject::MarketNotFound))
+    row.filter(|row| row.status.public()).ok_or_else(|| Problem::of(Reject::MarketNotFound))
 }
 
 /// The number of any market, drafts too.

@@ -186,8 +186,7 @@ where
         return Err(Problem::new(Kind::LengthRequired, detail));
     }
     let max = limits.body_bytes_max;
-    let too_large =
-        || Problem::new(Kind::ContentTooLarge, format!("a body may have {max} bytes"));
+    let too_large = || Problem::new(Kind::ContentTooLarge, format!("a body may have {max} bytes"));
     if body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
@@ -257,8 +256,9 @@ fn failure(problem: &Problem, sequence: Sequence, request_id: &str) -> Response<
 
 /// Sets a header that is made of our own ids, paths and methods.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    match HeaderValue::from_str(value) {
-        Ok(value) => drop(headers.insert(name, value)),
-        Err(_) => tracing::error!(%name, "a header could not be set"),
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    } else {
+        tracing::error!(%name, "a header could not be set");
     }
 }

@@ -54,11 +54,7 @@ pub enum Drafts {
 }
 
 /// An event's markets, in order of creation.
-pub fn markets_of<'v>(
-    view: &'v ReadModel,
-    event: &EventRow,
-    drafts: Drafts,
-) -> Vec<&'v MarketRow> {
+pub fn markets_of<'v>(view: &'v ReadModel, event: &EventRow, drafts: Drafts) -> Vec<&'v MarketRow> {
     let markets = event.markets.iter().filter_map(|market| view.catalogue.market(*market));
     markets.filter(|market| drafts == Drafts::Shown || market.status.public()).collect()
 }
@@ -79,9 +75,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let filter = EventFilter { highlighted, market_highlighted, categories };
         let kept = view.catalogue.events_published().filter_map(|event| filter.keep(view, event));
         let (rows, paging) = page.cut(kept);
-        let event = |(event, markets): (&EventRow, Vec<&MarketRow>)| {
-            EventJson::of(view, event, &markets)
-        };
+        let event =
+            |(event, markets): (&EventRow, Vec<&MarketRow>)| EventJson::of(view, event, &markets);
         Ok(EventsJson { events: rows.into_iter().map(event).collect(), paging })
     })?;
     Reply::ok(sequence, &events)

@@ -256,6 +256,7 @@ pub fn text<'a, T>(
 }
 
 /// Reads `true` or `false`.
+#[expect(clippy::needless_pass_by_value, reason = "every reader takes its value")]
 pub fn boolean(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<bool> {
     if let Json::Bool(value) = json {
         Some(value)

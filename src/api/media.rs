@@ -40,7 +40,8 @@ fn is_json(value: &HeaderValue) -> bool {
     // JSON is UTF-8; a client that says something else would be misread.
     json && parts.all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        !name.eq_ignore_ascii_case("charset")
+            || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
     })
 }
 

@@ -83,7 +83,7 @@ impl Limits {
     /// The bounds of a server with real clients.
     pub const STANDARD: Limits = Limits {
         connections_max: 4096,
-        head_wait: Duration::from_secs(60),
+        head_wait: Duration::from_mins(1),
         body_wait: Duration::from_secs(10),
         write_wait: Duration::from_secs(30),
         drain_wait: Duration::from_secs(10),

@@ -4,9 +4,7 @@ use super::call::{Call, market_no, user_no};
 use super::form::{Form, boolean, text};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
-use crate::exchange::command::{
-    Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording,
-};
+use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use crate::exchange::ids::{MarketId, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
 use crate::projection::ReadModel;

@@ -58,9 +58,8 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("orderId", parse::order_id);
     let id = form.finish(id)?;
-    let (sequence, order) = call.look(|view| {
-        own_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row))
-    })?;
+    let (sequence, order) = call
+        .look(|view| own_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
     Reply::ok(sequence, &order)
 }
 
@@ -97,9 +96,8 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let market = form.query("marketId", parse::market_id);
     let market = form.finish(market)?;
     let user = call.caller.user;
-    let (_, market) = call.look(|view| {
-        market.map(|id| public_market(view, id).map(|row| row.no)).transpose()
-    })?;
+    let (_, market) =
+        call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
     let answer = call.submit(Command::CancelOrders { user, market }).await?;
     let cancelled = answer.effects().iter().filter_map(|effect| match effect {
         Effect::OrderCancelled { order, .. } => Some(*order),

@@ -121,7 +121,8 @@ mod tests {
     fn both_cuts_are_the_same_page() {
         for (limit, offset) in [(1, 0), (3, 2), (20, 4), (5, 9), (5, 10), (1, OFFSET_MAX)] {
             let page = Page { limit, offset };
-            let expected: Vec<u64> = (0..10).filter(|n| *n >= offset && *n < offset + limit).collect();
+            let expected: Vec<u64> =
+                (0..10).filter(|n| *n >= offset && *n < offset + limit).collect();
             let (cut, paging) = page.cut(0..10_u64);
             assert_eq!((cut, paging.total), (expected, 10));
             assert_eq!(page.cut(0..10_u64), page.cut_known(0..10_u64, 10));

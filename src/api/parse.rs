@@ -221,7 +221,8 @@ pub fn url(text: &str) -> Read<String> {
         ));
     }
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let host_given = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']));
+    let host_given =
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']));
     let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
     if host_given && plain {
         Ok(text.to_owned())
@@ -274,7 +275,8 @@ mod tests {
         let id = "0192f0c1-2b3c-7d4e-8f50-617283940516";
         assert!(market_id(id).is_ok());
         assert!(market_id(&id.to_uppercase()).is_ok());
-        for bad in ["", "x", &id.replace('-', ""), &format!("{{{id}}}"), &format!("urn:uuid:{id}")] {
+        for bad in ["", "x", &id.replace('-', ""), &format!("{{{id}}}"), &format!("urn:uuid:{id}")]
+        {
             assert!(market_id(bad).is_err(), "{bad}");
         }
         assert!(category_ids(&format!("{id},{id}")).is_ok_and(|ids| ids.len() == 2));
@@ -306,7 +308,8 @@ mod tests {
         for good in ["https://example.org/a.png", "http://h"] {
             assert!(url(good).is_ok(), "{good}");
         }
-        for bad in ["", "ftp://h/x", "https://", "https:///x", "javascript:alert(1)", "http://a b"] {
+        for bad in ["", "ftp://h/x", "https://", "https:///x", "javascript:alert(1)", "http://a b"]
+        {
             assert!(url(bad).is_err(), "{bad}");
         }
         assert!(url(&format!("http://{}", "a".repeat(URL_BYTES_MAX))).is_err());

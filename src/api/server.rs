@@ -117,7 +117,10 @@ async fn attend(
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
         .pipeline_flush(true)
-        .serve_connection(TokioIo::new(super::stall::Impatient::new(stream, limits.write_wait)), service);
+        .serve_connection(
+            TokioIo::new(super::stall::Impatient::new(stream, limits.write_wait)),
+            service,
+        );
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
     }

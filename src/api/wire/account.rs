@@ -11,7 +11,7 @@ use crate::exchange::ids::{KeyId, MarketId, UserId};
 use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
 use crate::projection::ReadModel;
 use crate::projection::accounts::{KeyRow, UserRow};
-use crate::projection::positions::PositionRow;
+use crate::projection::positions::{PositionRow, Resolution};
 
 /// An account's money (semantics 8).
 #[derive(Debug, Serialize)]
@@ -147,7 +147,7 @@ impl PositionJson {
             total_stake: Number(row.cost),
             odd_locked: Number(LockedOdds::of(payout, row.cost)),
             potential_payout: Number(payout),
-            resolution: row.resolution.map(|resolution| resolution.name()),
+            resolution: row.resolution.map(Resolution::name),
             updated_at: Timestamp(row.updated_at),
             copy_from_trader_id: copied.map(|trader| Text(trader.id)),
             market: market.into(),

@@ -142,9 +142,8 @@ mod tests {
     #[test]
     fn what_is_no_json_is_an_error() {
         let deep = "[".repeat(1_000_000);
-        let texts: [&[u8]; 8] = [
-            b"", b"{", b"{} {}", b"{'a':1}", b"\"\xff\"", b"nul", b"\"\\ud800\"", deep.as_bytes(),
-        ];
+        let texts: [&[u8]; 8] =
+            [b"", b"{", b"{} {}", b"{'a':1}", b"\"\xff\"", b"nul", b"\"\\ud800\"", deep.as_bytes()];
         for bad in texts {
             assert!(Json::parse(bad).is_err(), "{:?}", &bad[..bad.len().min(10)]);
         }
