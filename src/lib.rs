@@ -5,3 +5,6 @@
 pub mod exchange;
 #[cfg(feature = "server")]
 pub mod flow;
+
+#[cfg(feature = "server")]
+pub mod cli;
