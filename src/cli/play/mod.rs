@@ -31,8 +31,8 @@ use script::{Cast, Counts, Played};
 use stage::StageError;
 use summary::{Latencies, Summary};
 
-/// Exit code of a play that could not be made, as against one that found differences (1).
-const EXIT_NOT_PLAYED: u8 = 2;
+/// Exit code where the arguments or the files were at fault.
+const EXIT_USAGE: u8 = 2;
 
 /// Plays recorded order flow against a running server through its REST interface, and compares
 /// every fill, book and position with what must come out.
@@ -41,7 +41,8 @@ const EXIT_NOT_PLAYED: u8 = 2;
 /// markets side by side, each over one connection, each market's commands in order, as fast as the
 /// answers come. Ends with throughput, latency percentiles and the number of differences.
 ///
-/// Exit code: 0 no difference, 1 differences, 2 the flow could not be played.
+/// Exit code: 0 no difference; 1 differences, or the server could not be played on; 2 the
+/// arguments or the files are at fault.
 #[derive(Debug, Args)]
 pub struct PlayArgs {
     /// The flow: one command a line, JSON, plain or gzip
@@ -85,13 +86,22 @@ enum PlayError {
     #[error("{path}: {cause}")]
     Expectation { path: String, cause: ExpectationError },
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Address(ClientError),
     #[error("set-up: {0}")]
     Stage(#[from] StageError),
     #[error("cannot start the player's threads: {0}")]
     Threads(std::io::Error),
     #[error("a market's script stopped: {0}")]
     Stopped(#[from] tokio::task::JoinError),
+}
+
+impl PlayError {
+    const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            PlayError::Flow { .. } | PlayError::Expectation { .. } | PlayError::Address(_)
+        )
+    }
 }
 
 /// Plays, prints the summary on stdout, and says how it went.
@@ -107,7 +117,7 @@ pub fn run(args: &PlayArgs) -> ExitCode {
         }
         Err(error) => {
             eprintln!("openoutcry play: {error}");
-            ExitCode::from(EXIT_NOT_PLAYED)
+            if error.is_usage() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -122,8 +132,8 @@ fn played(args: &PlayArgs) -> Result<Summary, PlayError> {
     let expectations =
         Expectations::read(&flow, args.check.as_deref(), args.books.as_deref(), positions)
             .map_err(|(path, cause)| PlayError::Expectation { path, cause })?;
-    let target = Target::parse(&args.url)?;
-    let operator = ApiKey::new(&args.operator_key)?;
+    let target = Target::parse(&args.url).map_err(PlayError::Address)?;
+    let operator = ApiKey::new(&args.operator_key).map_err(PlayError::Address)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(PlayError::Threads)?;
     runtime.block_on(orchestrate(args, flow, expectations, target, &operator))
