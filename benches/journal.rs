@@ -1,5 +1,7 @@
 //! The journal: blocks as bytes, a durable commit on sled, and replay into state.
 
+#![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
+
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;

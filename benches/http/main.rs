@@ -4,6 +4,9 @@
 //! `cargo bench --bench http`; `OPENOUTCRY_BENCH_SECONDS` sets the length of each measurement.
 //! Every server is a process of its own, so that its memory can be read.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
+#![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
+
 mod load;
 mod noop;
 mod target;
