@@ -2,6 +2,10 @@
 //!
 //! The map, in reading order; imports run from below to above and never back.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("sequence numbers index tables: a 64-bit target is needed");
+
+pub mod exchange;
+
 #[cfg(feature = "server")]
 pub mod cli;
-pub mod exchange;
