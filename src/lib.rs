@@ -6,6 +6,10 @@
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
 pub mod exchange;
+pub mod projection;
+
+#[cfg(feature = "server")]
+pub mod flow;
 
 #[cfg(feature = "server")]
 pub mod cli;
