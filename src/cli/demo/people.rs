@@ -63,6 +63,14 @@ impl Person {
         TRADERS.into_iter().chain([OPERATOR])
     }
 
+    /// The role as the API writes it.
+    pub const fn role(&self) -> &'static str {
+        match self.role {
+            Role::Trader => "trader",
+            Role::Operator => "operator",
+        }
+    }
+
     /// The key as the journal knows it.
     pub fn key_hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.key.as_bytes()).into())
