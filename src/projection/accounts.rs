@@ -181,3 +181,76 @@ impl Projection for Accounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::units::Sequence;
+
+    const HASH: KeyHash = KeyHash([7; 32]);
+
+    fn added(key: u32, hash: KeyHash) -> Effect {
+        let (role, label) = (Role::Trader, "laptop".to_owned());
+        Effect::KeyAdded { user: BOB, key: KeyNo(key), role, label, hash }
+    }
+
+    #[test]
+    fn an_id_leads_to_its_user_only_if_all_of_it_is_right() {
+        let mut accounts = Accounts::default();
+        for (sequence, no) in [(4, 0), (9, 1), (12, 2)] {
+            assert_eq!(fold(&mut accounts, sequence, &[user(UserNo(no))]), 0);
+        }
+        let id = UserId::derive(at(9), Sequence::new(9), 0);
+        assert_eq!(accounts.user_no(id), Some(UserNo(1)));
+        let wrong_time = UserId::derive(at(8), Sequence::new(9), 0);
+        assert_eq!(accounts.user_no(wrong_time), None);
+        let newest: Vec<u32> = accounts.users_newest_first().map(|row| row.no.0).collect();
+        assert_eq!(newest, [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_revoked_key_opens_nothing_but_is_remembered() {
+        let mut accounts: Accounts = opened();
+        assert_eq!(fold(&mut accounts, 2, &[added(0, HASH)]), 0);
+        assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.user), Some(BOB));
+        let revoked = Effect::KeyRevoked { user: BOB, key: KeyNo(0) };
+        assert_eq!(fold(&mut accounts, 3, std::slice::from_ref(&revoked)), 0);
+        assert!(accounts.key_by_hash(&HASH).is_none());
+        let id = KeyId::derive(at(2), Sequence::new(2), 0);
+        let row = accounts.key_no(id).and_then(|key| accounts.key(key)).unwrap();
+        assert_eq!(row.revoked_at, Some(at(3)));
+        assert_eq!(accounts.keys_of(BOB).count(), 1);
+
+        // Given anew, the same hash is the new key's, and the old one's end does not touch it.
+        assert_eq!(fold(&mut accounts, 4, &[added(1, HASH)]), 0);
+        assert_eq!(fold(&mut accounts, 5, &[revoked]), 0);
+        assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.no), Some(KeyNo(1)));
+    }
+
+    #[test]
+    fn the_last_word_of_a_record_on_an_account_is_the_truth() {
+        let mut accounts: Accounts = opened();
+        let says = |available, reserved| Effect::AccountChanged {
+            user: ANN,
+            available: Money::new(available),
+            reserved: Money::new(reserved),
+        };
+        let deposited = Effect::Deposited { user: ANN, amount: Money::new(100) };
+        assert_eq!(fold(&mut accounts, 2, &[deposited, says(100, 0), says(40, 60)]), 0);
+        let balance = accounts.user(ANN).unwrap().balance;
+        assert_eq!((balance.available.get(), balance.reserved.get()), (40, 60));
+        assert_eq!(accounts.user(BOB).unwrap().balance, Balance::default());
+    }
+
+    #[test]
+    fn numbers_that_skip_or_name_nobody_are_faults() {
+        let mut accounts: Accounts = opened();
+        let nobody = UserNo(9);
+        let changed =
+            Effect::AccountChanged { user: nobody, available: Money::ZERO, reserved: Money::ZERO };
+        let revoked = Effect::KeyRevoked { user: BOB, key: KeyNo(0) };
+        assert_eq!(fold(&mut accounts, 2, &[user(nobody), changed, revoked, added(1, HASH)]), 4);
+        assert_eq!(accounts.users_count(), 2);
+    }
+}

@@ -132,3 +132,60 @@ impl Projection for Activity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use MarketStatus::{Active, Closed, Disputed, Draft, Resolved, Settled, Suspended, Voided};
+
+    #[test]
+    fn a_trade_is_told_for_the_one_who_came() {
+        let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+        // Bob sells yes: he bets on no, and stakes what no costs.
+        let seller = Placed { record: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
+        // Saying the same in the other outcome's words changes nothing.
+        let buyer = Placed { record: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
+        for taker in [seller, buyer] {
+            let mut activity: Activity = opened();
+            assert_eq!(fold(&mut activity, 3, &[taker.took(0, maker, 6, 4)]), 0);
+            let expected = ActivityRow::Trade {
+                outcome: Outcome::No,
+                stake: Money::new(40 * 4),
+                price: tick(40),
+                user: BOB,
+                time: at(3),
+            };
+            assert_eq!(activity.of(RAIN).collect::<Vec<_>>(), [&expected]);
+        }
+    }
+
+    #[test]
+    fn the_newest_comes_first() {
+        let mut activity: Activity = opened();
+        let effects = [moved(RAIN, Active, Closed), moved(RAIN, Closed, Resolved)];
+        assert_eq!(fold(&mut activity, 2, &[moved(RAIN, Draft, Active)]), 0);
+        assert_eq!(fold(&mut activity, 3, &effects), 0);
+        let names: Vec<&str> = activity.of(RAIN).map(ActivityRow::name).collect();
+        assert_eq!(names, ["MARKET_RESOLVED", "MARKET_CLOSED", "MARKET_PUBLISHED"]);
+        assert_eq!(activity.of(RAIN).next_back().map(ActivityRow::time), Some(at(2)));
+        assert_eq!(activity.count(MarketNo(5)), 0);
+    }
+
+    #[test]
+    fn every_move_has_the_name_of_semantics_3() {
+        for (from, to, name) in [
+            (Draft, Active, "MARKET_PUBLISHED"),
+            (Active, Suspended, "MARKET_SUSPENDED"),
+            (Suspended, Active, "MARKET_REOPENED"),
+            (Closed, Active, "MARKET_REOPENED"),
+            (Suspended, Closed, "MARKET_CLOSED"),
+            (Disputed, Resolved, "MARKET_RESOLVED"),
+            (Resolved, Disputed, "MARKET_DISPUTED"),
+            (Resolved, Settled, "MARKET_SETTLED"),
+            (Draft, Voided, "MARKET_VOIDED"),
+        ] {
+            assert_eq!(ActivityRow::Moved { from, to, time: at(1) }.name(), name);
+        }
+    }
+}

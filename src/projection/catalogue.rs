@@ -296,3 +296,123 @@ fn revise_market(draft: &mut MarketDraft, revision: &MarketRevision) {
     revise(&mut draft.categories, revision.categories.as_ref());
     revise(&mut draft.highlighted, revision.highlighted.as_ref());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::catalogue::Localized;
+    use crate::exchange::units::Sequence;
+    use MarketStatus::{Active, Closed, Draft};
+
+    fn event(event: u32) -> Effect {
+        let draft = EventDraft {
+            titles: Localized::default(),
+            sub_titles: Localized::default(),
+            descriptions: Localized::default(),
+            images: vec!["first".to_owned()],
+            highlighted: false,
+            categories: Vec::new(),
+        };
+        Effect::EventCreated { event: EventNo(event), draft: Box::new(draft) }
+    }
+
+    /// Two events; markets 0 and 1 in the first, 2 in the second, 3 in none.
+    fn drafts() -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        let group = |event| Some(EventNo(event));
+        let effects = [
+            event(0),
+            event(1),
+            market(MarketNo(0), group(0)),
+            market(MarketNo(1), group(0)),
+            market(MarketNo(2), group(1)),
+            market(MarketNo(3), None),
+        ];
+        for (sequence, effect) in (1..).zip(effects) {
+            assert_eq!(fold(&mut catalogue, sequence, &[effect]), 0);
+        }
+        catalogue
+    }
+
+    fn published(catalogue: &Catalogue) -> (Vec<u32>, Vec<u32>) {
+        let markets = catalogue.markets_published().map(|row| row.no.0).collect();
+        let events = catalogue.events_published().map(|row| row.no.0).collect();
+        (markets, events)
+    }
+
+    #[test]
+    fn drafts_are_listed_nowhere_but_among_the_created() {
+        let catalogue = drafts();
+        assert_eq!(published(&catalogue), (vec![], vec![]));
+        let created: Vec<u32> = catalogue.markets_created().map(|row| row.no.0).collect();
+        assert_eq!(created, [3, 2, 1, 0]);
+        assert_eq!(catalogue.event(EventNo(0)).unwrap().markets, [MarketNo(0), MarketNo(1)]);
+    }
+
+    #[test]
+    fn an_event_is_public_from_the_first_of_its_markets_on() {
+        let mut catalogue = drafts();
+        for (sequence, no) in [(10, 2), (11, 1), (12, 3), (13, 0)] {
+            assert_eq!(fold(&mut catalogue, sequence, &[moved(MarketNo(no), Draft, Active)]), 0);
+        }
+        // Newest publication first; the event's was its first market's.
+        assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
+        assert_eq!(catalogue.event(EventNo(0)).unwrap().published_at, Some(at(11)));
+        // A market that closes and opens again keeps its place.
+        let again = [moved(MarketNo(2), Active, Closed), moved(MarketNo(2), Closed, Active)];
+        assert_eq!(fold(&mut catalogue, 14, &again), 0);
+        assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
+    }
+
+    #[test]
+    fn a_draft_that_is_voided_becomes_public_with_it() {
+        let mut catalogue = drafts();
+        assert_eq!(fold(&mut catalogue, 10, &[voided(MarketNo(2), 50)]), 0);
+        assert_eq!(published(&catalogue), (vec![2], vec![1]));
+        let row = catalogue.market(MarketNo(2)).unwrap();
+        assert_eq!(row.settled_at, Some(SettlementPrice::HALF));
+    }
+
+    #[test]
+    fn a_revision_changes_what_it_names_and_nothing_else() {
+        let mut catalogue = drafts();
+        let revision = MarketRevision {
+            deadline: Some(at(77)),
+            highlighted: Some(true),
+            ..MarketRevision::default()
+        };
+        let market = MarketNo(1);
+        let revised = Effect::MarketRevised { market, revision: Box::new(revision) };
+        let before = catalogue.market(market).unwrap().draft.clone();
+        assert_eq!(fold(&mut catalogue, 20, &[revised]), 0);
+        let row = catalogue.market(market).unwrap();
+        let expected = MarketDraft { deadline: at(77), highlighted: true, ..before };
+        assert_eq!(row.draft, expected);
+        assert_eq!((row.created_at, row.updated_at), (at(4), at(20)));
+
+        let revision = EventRevision { images: Some(Vec::new()), ..EventRevision::default() };
+        let event = EventNo(0);
+        let revised = Effect::EventRevised { event, revision: Box::new(revision) };
+        assert_eq!(fold(&mut catalogue, 21, &[revised]), 0);
+        let row = catalogue.event(event).unwrap();
+        assert!(row.draft.images.is_empty());
+        assert_eq!(row.updated_at, at(21));
+    }
+
+    #[test]
+    fn ids_lead_to_numbers() {
+        let mut catalogue = drafts();
+        let draft = CategoryDraft { name: "Weather".to_owned(), slug: "weather".to_owned() };
+        let created = Effect::CategoryCreated { category: CategoryNo(0), draft };
+        assert_eq!(fold(&mut catalogue, 9, &[created]), 0);
+        let category = catalogue.category_no(CategoryId::derive(at(9), Sequence::new(9), 0));
+        assert_eq!(category, Some(CategoryNo(0)));
+        assert_eq!(&*catalogue.categories()[0].slug, "weather");
+        let market = catalogue.market_no(MarketId::derive(at(5), Sequence::new(5), 0));
+        assert_eq!(market, Some(MarketNo(2)));
+        assert_eq!(catalogue.market_no(MarketId::derive(at(5), Sequence::new(4), 0)), None);
+        let event = catalogue.event_no(EventId::derive(at(2), Sequence::new(2), 0));
+        assert_eq!(event, Some(EventNo(1)));
+    }
+}

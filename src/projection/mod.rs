@@ -4,14 +4,16 @@
 //! HTTP, who is reading.
 
 pub mod accounts;
-pub mod activity;
 pub mod catalogue;
 pub mod depth;
-pub mod fault;
-pub mod fills;
-pub mod orders;
-pub mod positions;
 pub mod quote;
+pub mod orders;
+pub mod fills;
+pub mod positions;
+pub mod activity;
+pub mod fault;
+#[cfg(test)]
+mod fixture;
 
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
@@ -116,5 +118,73 @@ impl ReadModel {
         }
         self.watermark = applied.sequence;
         self.time = applied.time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::*;
+    use super::*;
+    use crate::exchange::effect::{CancelReason, Effect};
+    use crate::exchange::ids::UserNo;
+    use crate::exchange::lifecycle::MarketStatus;
+    use crate::exchange::reject::Reject;
+
+    const BID: Placed = Placed { record: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+    const ASK: Placed = Placed { record: 4, user: BOB, wording: BUY_NO, price: 38, quantity: 5 };
+
+    #[test]
+    fn one_record_reaches_every_projection() {
+        let mut model = ReadModel::new();
+        let records: [&[Effect]; 5] = [
+            &[user(ANN), user(BOB), market(RAIN, None)],
+            &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
+            &[BID.accepted(), BID.rested(8)],
+            &[ASK.accepted(), ASK.rested(5)],
+            &[Effect::Refused(Reject::InsufficientFunds)],
+        ];
+        for (sequence, effects) in (1..).zip(records) {
+            model.fold(&applied(sequence, effects));
+        }
+        assert_eq!((model.watermark(), model.time()), (Sequence::new(5), at(5)));
+        assert_eq!(model.accounts.users_count(), 2);
+        assert_eq!(model.catalogue.markets_published().count(), 1);
+        assert_eq!(model.orders.open_of(BOB).count(), 1);
+        assert_eq!(model.activity.count(RAIN), 1);
+        // Bid 0.60, ask 1 - 0.38: the middle is 0.61.
+        assert_eq!(model.probability_of_yes(RAIN).to_string(), "0.61");
+        assert_eq!(model.probability_of_yes(MarketNo(9)).to_string(), "0.5");
+        assert_eq!(model.inconsistencies(), 0);
+    }
+
+    #[test]
+    fn a_record_folded_twice_counts_once() {
+        let mut model = ReadModel::new();
+        model.take_in(&applied(1, &[user(ANN)]));
+        model.take_in(&applied(1, &[user(ANN)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (1, 1));
+        // A gap is told and folded: showing later things late would be worse than never.
+        model.take_in(&applied(3, &[user(BOB)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (2, 2));
+        assert_eq!(model.watermark(), Sequence::new(3));
+    }
+
+    #[test]
+    fn effects_that_name_nothing_known_are_counted_and_harm_nothing() {
+        let mut model = ReadModel::new();
+        let effects = [
+            BID.accepted(),
+            BID.rested(8),
+            ASK.took(0, BID, 3, 5),
+            BID.cancelled(3, true, CancelReason::User),
+            holds(BOB, (5, 5), (0, 0), 0),
+            paid(BOB, 5, 0, 0),
+            moved(MarketNo(u32::MAX), MarketStatus::Draft, MarketStatus::Active),
+            user(UserNo(u32::MAX)),
+            market(MarketNo(u32::MAX), None),
+        ];
+        model.take_in(&applied(1, &effects));
+        assert!(model.inconsistencies() >= 9, "{}", model.inconsistencies());
+        assert_eq!(model.accounts.users_count(), 0);
     }
 }

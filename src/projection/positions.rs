@@ -258,7 +258,9 @@ impl Projection for Positions {
                 } => {
                     self.ends.insert(*market, End::Settled(*winner));
                 }
-                Effect::PositionSettled { user, market, .. } => {
+                Effect::PositionSettled { user, market, yes, no, .. }
+                    if !(yes.is_zero() && no.is_zero()) =>
+                {
                     paid.insert((*user, *market));
                 }
                 _ => {}
@@ -266,6 +268,166 @@ impl Projection for Positions {
         }
         for effect in applied.effects {
             faults.check(self.fold_effect(applied.time, &paid, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::fixture::*;
+    use super::*;
+    use Outcome::{No, Yes};
+
+    /// Outcome, contracts, cost, realised and resolution, the latest change first.
+    type Shown = (Outcome, u64, i64, i128, Option<Resolution>);
+
+    fn shown(positions: &Positions, user: UserNo) -> Vec<Shown> {
+        let rows = positions.of(user).into_iter();
+        rows.map(|row| {
+            let (lots, cost) = (row.quantity.get(), row.cost.get());
+            (row.outcome, lots, cost, row.realised.get(), row.resolution)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn there_is_a_row_for_each_outcome_held() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+        assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
+        // The no contracts are new and come first; what was realised shows on both rows.
+        assert_eq!(fold(&mut positions, 3, &[holds(ANN, (5, 300), (2, 90), 7)]), 0);
+        assert_eq!(shown(&positions, ANN), [(No, 2, 90, 7, None), (Yes, 5, 300, 7, None)]);
+        assert_eq!(fold(&mut positions, 4, &[holds(ANN, (0, 0), (2, 90), 9)]), 0);
+        assert_eq!(shown(&positions, ANN), [(No, 2, 90, 9, None)]);
+        assert!(positions.position(ANN, RAIN, Yes).is_none());
+        assert!(positions.of(BOB).is_empty());
+    }
+
+    #[test]
+    fn a_change_of_what_is_not_shown_is_no_change() {
+        let mut positions: Positions = opened();
+        let held = holds(ANN, (5, 300), (0, 0), 0);
+        assert_eq!(fold(&mut positions, 2, std::slice::from_ref(&held)), 0);
+        let Effect::PositionChanged { user, market, yes, no, realised } = held else {
+            unreachable!()
+        };
+        let yes = Holding { locked: Lots::new(5), ..yes };
+        let locked = Effect::PositionChanged { user, market, yes, no, realised };
+        assert_eq!(fold(&mut positions, 3, &[locked]), 0);
+        assert_eq!(positions.position(ANN, RAIN, Yes).map(|row| row.updated_at), Some(at(2)));
+    }
+
+    #[test]
+    fn a_settled_row_stays_as_it_was_before_the_pay_out() {
+        // However the record orders its effects, readers see the same.
+        let gone = holds(ANN, (0, 0), (0, 0), 200);
+        let (end, pays) = (settled(RAIN, Yes), paid(ANN, 5, 0, 200));
+        let orders = [
+            vec![end.clone(), pays.clone()],
+            vec![pays.clone(), end.clone()],
+            vec![gone.clone(), pays.clone(), end.clone()],
+            vec![end.clone(), pays.clone(), gone.clone()],
+            vec![end, gone, pays],
+        ];
+        for effects in orders {
+            let mut positions: Positions = opened();
+            assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+            assert_eq!(fold(&mut positions, 3, &effects), 0, "{effects:?}");
+            let expected = (Yes, 5, 300, 200, Some(Resolution::Won));
+            assert_eq!(shown(&positions, ANN), [expected], "{effects:?}");
+            assert_eq!(positions.position(ANN, RAIN, Yes).map(|row| row.updated_at), Some(at(3)));
+        }
+    }
+
+    #[test]
+    fn the_loser_lost_and_a_void_is_neither() {
+        for (end, expected) in [
+            (settled(RAIN, Yes), Resolution::Lost),
+            (settled(RAIN, No), Resolution::Won),
+            (voided(RAIN, 50), Resolution::Void),
+        ] {
+            let mut positions: Positions = opened();
+            assert_eq!(fold(&mut positions, 2, &[holds(BOB, (0, 0), (5, 200), 0)]), 0);
+            assert_eq!(fold(&mut positions, 3, &[paid(BOB, 0, 5, -200), end]), 0);
+            assert_eq!(shown(&positions, BOB), [(No, 5, 200, -200, Some(expected))]);
+        }
+    }
+
+    #[test]
+    fn what_a_void_releases_merges_before_it_pays() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (3, 90), 0)]), 0);
+        let effects = [holds(ANN, (2, 120), (0, 0), 30), voided(RAIN, 50), paid(ANN, 2, 0, 10)];
+        assert_eq!(fold(&mut positions, 3, &effects), 0);
+        assert_eq!(shown(&positions, ANN), [(Yes, 2, 120, 10, Some(Resolution::Void))]);
+        // All merged and nothing left to pay: nothing was held to the end.
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (3, 180), (3, 90), 0)]), 0);
+        let effects = [holds(ANN, (0, 0), (0, 0), 30), paid(ANN, 0, 0, 30), voided(RAIN, 50)];
+        assert_eq!(fold(&mut positions, 3, &effects), 0);
+        assert!(positions.of(ANN).is_empty());
+    }
+
+    #[test]
+    fn a_pay_out_without_an_end_or_without_contracts_is_a_fault() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+        assert_eq!(fold(&mut positions, 3, &[paid(ANN, 5, 0, 0)]), 1);
+        assert_eq!(fold(&mut positions, 4, &[settled(RAIN, Yes), paid(ANN, 6, 0, 0)]), 1);
+        assert_eq!(fold(&mut positions, 5, &[holds(UserNo(7), (1, 1), (0, 0), 0)]), 1);
+        assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_and_go_like_entries_of_a_map(
+            steps in prop::collection::vec((0..2_u32, 0..4_u32, 0..3_u64, 0..3_u64), 1..100),
+        ) {
+            let mut positions: Positions = opened();
+            let mut naive = BTreeMap::new();
+            for (sequence, (user, market, yes, no)) in (2..).zip(steps) {
+                let (user, market) = (UserNo(user), MarketNo(market));
+                let effect = Effect::PositionChanged {
+                    user,
+                    market,
+                    yes: holding(yes, 0),
+                    no: holding(no, 0),
+                    realised: MoneySum::ZERO,
+                };
+                prop_assert_eq!(fold(&mut positions, sequence, &[effect]), 0);
+                for (outcome, held) in [(Yes, yes), (No, no)] {
+                    let entry = naive.entry((user, market, outcome)).or_insert((0, 0));
+                    if entry.0 != held {
+                        *entry = (held, sequence);
+                    }
+                }
+                naive.retain(|_, entry| entry.0 > 0);
+                for user in [ANN, BOB] {
+                    let rows = positions.of(user);
+                    let updates: Vec<_> = rows.iter().map(|row| row.updated_at).collect();
+                    prop_assert!(updates.is_sorted_by(|a, b| a >= b));
+                    let mut seen: Vec<_> = rows
+                        .iter()
+                        .map(|row| (row.market, row.outcome, row.quantity.get(), row.updated_at))
+                        .collect();
+                    seen.sort_unstable();
+                    let expected: Vec<_> = naive
+                        .iter()
+                        .filter(|(key, _)| key.0 == user)
+                        .map(|(key, entry)| (key.1, key.2, entry.0, at(entry.1)))
+                        .collect();
+                    prop_assert_eq!(seen, expected);
+                }
+                for (key, entry) in &naive {
+                    let row = positions.position(key.0, key.1, key.2);
+                    prop_assert_eq!(row.map(|row| row.quantity.get()), Some(entry.0));
+                }
+            }
         }
     }
 }
