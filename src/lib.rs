@@ -12,3 +12,5 @@ pub mod projection;
 pub mod engine;
 #[cfg(feature = "server")]
 pub mod flow;
+#[cfg(feature = "server")]
+pub mod api;
