@@ -14,3 +14,5 @@ pub mod engine;
 pub mod flow;
 #[cfg(feature = "server")]
 pub mod api;
+#[cfg(feature = "server")]
+pub mod cli;

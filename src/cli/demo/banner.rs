@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_lines_name_the_address_the_keys_and_a_living_market() {
-        let engine = venue();
+        let engine = venue().await;
         seed(&engine).await.unwrap();
         let model = engine.read();
         let text = banner(&model, ADDRESS.parse().unwrap());
@@ -149,7 +149,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_printed_order_would_fill_whole_at_once() {
-        let engine = venue();
+        let engine = venue().await;
         seed(&engine).await.unwrap();
         let model = engine.read();
         let example = example(&model).unwrap();

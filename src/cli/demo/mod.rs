@@ -69,10 +69,13 @@ pub fn loopback_only(address: SocketAddr) -> Result<(), NotLoopback> {
     if address.ip().to_canonical().is_loopback() { Ok(()) } else { Err(NotLoopback(address)) }
 }
 
-/// An empty venue without a disk, for the tests of this room.
+/// A venue without a disk as a start leaves it before the demo comes, for the tests of this room.
 #[cfg(test)]
-fn venue() -> crate::engine::Engine {
-    crate::engine::Engine::stub()
+async fn venue() -> crate::engine::Engine {
+    let journal = crate::journal::memory::MemoryJournal::new();
+    let engine = crate::engine::start::start(journal).unwrap().engine();
+    super::bootstrap::bootstrap(&engine, None).await.unwrap();
+    engine
 }
 
 #[cfg(test)]

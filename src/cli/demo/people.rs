@@ -1,7 +1,6 @@
 //! The demo's people: five users with public keys, and the names of those who keep its books.
 
-use sha2::{Digest, Sha256};
-
+use crate::api::keys;
 use crate::exchange::command::{KeyHash, Role};
 use crate::exchange::units::{MONEY_PER_UNIT, Money};
 
@@ -73,7 +72,7 @@ impl Person {
 
     /// The key as the journal knows it.
     pub fn key_hash(&self) -> KeyHash {
-        KeyHash(Sha256::digest(self.key.as_bytes()).into())
+        keys::hash(self.key.as_bytes())
     }
 
     /// The first deposit.

@@ -60,19 +60,27 @@ pub async fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
     }
 }
 
-/// The operator's key is the demo's first record but one, the last trader's its last.
+/// The demo's operator is the first thing that the demo makes, the last trader's key the last. A
+/// venue is still empty when it has an operator of its own, as every start leaves it.
 fn stage(model: &ReadModel) -> Stage {
-    let has = |person: &Person| has_key(model, person.key_hash());
-    if TRADERS.last().is_some_and(has) {
+    if TRADERS.last().is_some_and(|last| has_key(model, last.key_hash())) {
         return Stage::Whole;
     }
+    let operator = picture(OPERATOR.name);
     let mut users = model.accounts.users_newest_first();
-    match (has(&OPERATOR), users.len(), users.next()) {
-        (true, ..) => Stage::Begun,
-        (false, 1, Some(user)) if *user.profile_pic == *picture(OPERATOR.name) => Stage::Begun,
-        (false, 0, _) if model.catalogue.categories().is_empty() => Stage::Empty,
-        (false, ..) => Stage::Foreign,
+    if has_key(model, OPERATOR.key_hash()) || users.any(|user| *user.profile_pic == *operator) {
+        return Stage::Begun;
     }
+    let nothing_listed = model.catalogue.categories().is_empty()
+        && model.catalogue.events_created().next().is_none()
+        && model.catalogue.markets_created().next().is_none();
+    if nothing_listed && model.accounts.users_count() <= 1 { Stage::Empty } else { Stage::Foreign }
+}
+
+/// Whether the journal holds the demo's public keys, so that the venue must not listen beyond the
+/// loopback whatever it was started as.
+pub fn is_a_demo(model: &ReadModel) -> bool {
+    matches!(stage(model), Stage::Whole | Stage::Begun)
 }
 
 /// Whether a key with this hash was ever added; revoked ones count.
@@ -146,10 +154,12 @@ fn deposits(model: &ReadModel, wanted: &[Wanted], numbers: &[UserNo]) -> Vec<Com
     users.map(|(wanted, user)| Command::Deposit { user: *user, amount: wanted.money }).collect()
 }
 
+/// Adds the keys that are missing.
 async fn keys(engine: &Engine, people: &[Person], users: &[UserNo]) -> Result<(), SeedError> {
-    let missing = |model: &ReadModel| {
-        let missing =
-            people.iter().zip(users).filter(|(person, _)| !has_key(model, person.key_hash()));
+    let commands = {
+        let model = engine.read();
+        let both = people.iter().zip(users);
+        let missing = both.filter(|(person, _)| !has_key(&model, person.key_hash()));
         let add = |(person, user): (&Person, &UserNo)| Command::AddKey {
             user: *user,
             role: person.role,
@@ -158,7 +168,6 @@ async fn keys(engine: &Engine, people: &[Person], users: &[UserNo]) -> Result<()
         };
         missing.map(add).collect()
     };
-    let commands = missing(&engine.read());
     submit_sure(engine, commands).await?;
     Ok(())
 }
@@ -337,8 +346,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_venue_becomes_the_demo_and_is_then_left_alone() {
-        let engine = venue();
+        let engine = venue().await;
+        assert!(!is_a_demo(&engine.read()));
         let Seeded::Made(seeding) = seed(&engine).await.unwrap() else { panic!("not empty") };
+        assert!(is_a_demo(&engine.read()));
         assert_eq!(seeding.markets_past, 0);
         assert!(seeding.commands_played > 5_000);
         assert_whole(&engine);
@@ -351,10 +362,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_start_cut_short_anywhere_is_finished_by_the_next() {
-        let whole = venue();
+        let whole = venue().await;
         seed(&whole).await.unwrap();
         for steps in 0..=6 {
-            let engine = venue();
+            let engine = venue().await;
             make_some(&engine, steps).await.unwrap();
             assert!(matches!(seed(&engine).await.unwrap(), Seeded::Finished(_)), "{steps}");
             assert_whole(&engine);
@@ -400,7 +411,7 @@ mod tests {
         };
         let draft = CategoryDraft { name: "Rain".to_owned(), slug: "rain".to_owned() };
         for command in [stranger, Command::CreateCategory(draft)] {
-            let engine = venue();
+            let engine = venue().await;
             submit_sure(&engine, vec![command]).await.unwrap();
             let sequence = engine.read().watermark();
             assert!(matches!(seed(&engine).await, Err(SeedError::NotADemo)));
@@ -410,7 +421,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_revoked_key_stays_revoked() {
-        let engine = venue();
+        let engine = venue().await;
         seed(&engine).await.unwrap();
         let key = engine.read().accounts.key_by_hash(&TRADERS[3].key_hash()).unwrap().no;
         let user = engine.read().accounts.key(key).unwrap().user;
@@ -421,7 +432,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_refused_command_is_an_error() {
-        let engine = venue();
+        let engine = venue().await;
         let key = Command::AddKey {
             user: UserNo(7),
             role: Role::Trader,
