@@ -19,9 +19,9 @@ use crate::flow::{AccountIndex, Flow, FlowError, FlowLine, OrderRef, sample};
 use super::SeedError;
 use super::pipeline::{Pipeline, expect_done};
 
-/// Commands played into one market. With all lanes at this length a start takes a second or two;
-/// by then every recorded book has two sides and most have traded.
-const LANE_LINES_MAX: usize = 800;
+/// Commands played into one market. By then every recorded book has two sides and has traded, and
+/// all lanes together take about a second.
+const LANE_LINES_MAX: usize = 1500;
 
 /// What is played into one market.
 pub struct Lane {
@@ -48,21 +48,27 @@ impl View {
     }
 }
 
-/// Deals the recorded markets out to `markets`: each once as it is, then each once mirrored. What
-/// is left over stays without a book.
+/// Reads the embedded recording.
 ///
 /// # Errors
-/// The embedded recording cannot be read.
-pub fn lanes(markets: &[MarketNo]) -> Result<Vec<Lane>, FlowError> {
-    let scripts = Flow::read(sample::flow(), None)?.by_market();
-    let views = [View::AsRecorded, View::Mirrored];
-    let dealt = views.into_iter().flat_map(|view| scripts.iter().map(move |lines| (view, lines)));
-    let lane = |(market, (view, lines)): (&MarketNo, (View, &Vec<FlowLine>))| Lane {
-        market: *market,
-        view,
-        lines: lines.iter().take(LANE_LINES_MAX).copied().collect(),
+/// It cannot be read.
+pub fn recording() -> Result<Flow, FlowError> {
+    Flow::read(sample::flow(), None)
+}
+
+/// What `book` asks to be played into `market`: a recorded market's name, after a `~` if the
+/// outcomes are to be swapped.
+///
+/// # Errors
+/// No market of that name was recorded.
+pub fn lane(recording: &Flow, market: MarketNo, book: &str) -> Result<Lane, SeedError> {
+    let (view, name) = match book.strip_prefix('~') {
+        Some(name) => (View::Mirrored, name),
+        None => (View::AsRecorded, book),
     };
-    Ok(markets.iter().zip(dealt).map(lane).collect())
+    let recorded = recording.market(name).ok_or_else(|| SeedError::NoSuchFlow(name.to_owned()))?;
+    let lines = recording.lines().iter().filter(|line| line.market == recorded);
+    Ok(Lane { market, view, lines: lines.take(LANE_LINES_MAX).copied().collect() })
 }
 
 impl Lane {
@@ -166,4 +172,31 @@ fn note(
         placed.insert(order, *number);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::catalogue::Outcome;
+    use crate::exchange::command::Side;
+
+    #[test]
+    fn a_mirrored_lane_asks_for_the_other_outcome_at_the_same_price() {
+        let recording = recording().unwrap();
+        let plain = lane(&recording, MarketNo(3), "k1").unwrap();
+        let mirrored = lane(&recording, MarketNo(3), "~k1").unwrap();
+        assert_eq!(plain.lines, mirrored.lines);
+        assert_eq!(plain.lines.len(), LANE_LINES_MAX);
+        let Action::Place(order) = plain.lines[0].action else { panic!("first line") };
+        let (a, b) = (plain.order(UserNo(1), order), mirrored.order(UserNo(1), order));
+        let buys = |outcome| Wording { outcome, side: Side::Buy };
+        assert_eq!((a.wording, b.wording), (buys(Outcome::Yes), buys(Outcome::No)));
+        assert_eq!((a.price, a.quantity, a.market), (b.price, b.quantity, b.market));
+    }
+
+    #[test]
+    fn a_flow_that_was_not_recorded_is_an_error() {
+        let error = lane(&recording().unwrap(), MarketNo(0), "~x9").err().unwrap();
+        assert!(matches!(error, SeedError::NoSuchFlow(name) if name == "x9"));
+    }
 }

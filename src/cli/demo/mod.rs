@@ -42,6 +42,9 @@ pub enum SeedError {
     /// Something was created and is not there.
     #[error("the demo's {0} was created and cannot be found")]
     Vanished(String),
+    /// The catalogue asks for a flow that was not recorded.
+    #[error("the recorded flow has no market {0:?}")]
+    NoSuchFlow(String),
     /// The recorded flow has an account without a user.
     #[error("account {} of the recorded flow has no user", .0.0)]
     NoSuchAccount(AccountIndex),

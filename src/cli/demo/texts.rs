@@ -70,9 +70,8 @@ pub struct Market {
     /// Whether it stays unpublished.
     #[serde(default)]
     pub draft: bool,
-    /// Whether recorded flow is played into it.
-    #[serde(default)]
-    pub living: bool,
+    /// The recorded flow that is played into it, as [`super::books::lane`] reads it.
+    pub book: Option<String>,
     categories: Vec<String>,
     #[serde(deserialize_with = "end_of_day")]
     deadline: TimeMs,
@@ -275,7 +274,7 @@ mod tests {
         assert!(events.len() >= 9);
         assert!(markets.len() >= 28);
         assert!(catalogue.markets().filter(|(_, market)| market.draft).count() >= 3);
-        assert!(catalogue.markets().filter(|(_, market)| market.living).count() >= 8);
+        assert!(catalogue.markets().filter(|(_, market)| market.book.is_some()).count() >= 8);
         assert!(events.iter().any(|event| event.highlighted));
         assert!(events.iter().any(|event| !event.highlighted));
         assert!(markets.iter().any(|market| market.highlighted));
@@ -291,6 +290,7 @@ mod tests {
         assert_all_different(catalogue.events.iter().map(|event| event.slug.as_str()));
         assert_all_different(catalogue.markets().map(|(_, market)| market.slug.as_str()));
         assert_all_different(markets.iter().map(|market| market.questions.en.as_str()));
+        assert_all_different(catalogue.markets().filter_map(|(_, market)| market.book.as_deref()));
         let used: BTreeSet<CategoryNo> = markets
             .iter()
             .flat_map(|market| &market.categories)
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn drafts_have_no_book_and_no_event_is_wholly_hidden() {
         let catalogue = Catalogue::embedded().unwrap();
-        assert!(catalogue.markets().all(|(_, market)| !(market.draft && market.living)));
+        assert!(catalogue.markets().all(|(_, market)| !(market.draft && market.book.is_some())));
         for event in &catalogue.events {
             assert!(event.markets.iter().any(|market| !market.draft), "{}", event.slug);
         }
