@@ -146,9 +146,9 @@ impl Lane {
 pub async fn play(
     engine: &Engine,
     lanes: Vec<Lane>,
-    users: FxHashMap<AccountIndex, UserNo>,
+    users: impl IntoIterator<Item = (AccountIndex, UserNo)>,
 ) -> Result<usize, SeedError> {
-    let users = Arc::new(users);
+    let users: Arc<FxHashMap<_, _>> = Arc::new(users.into_iter().collect());
     let mut playing = JoinSet::new();
     for lane in lanes {
         playing.spawn(lane.play(engine.clone(), Arc::clone(&users)));
