@@ -262,3 +262,14 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
         tracing::error!(%name, "a header could not be set");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_answer() {
+        assert_eq!(caught(async { 1 }).await, Some(1));
+        assert_eq!(caught(async { panic!("expected by this test") }).await, None::<u8>);
+    }
+}
