@@ -233,6 +233,9 @@ async fn lists_have_the_shapes_of_the_interface() {
     let market = json!({"questions": text, "descriptions": text, "logo": "https://h/l.png",
         "outcomes": [{"id": "no", "text": text}, {"id": "yes", "text": text}],
         "deadline": "2999-01-01T00:00:00Z", "eventId": event, "highlighted": true});
+    let draft = venue.post("/admin/markets", market.clone()).await;
+    assert_eq!((&draft.json["eventId"], &draft.json["status"]), (&json!(event), &json!("DRAFT")));
+    assert_eq!(venue.get(&ann, "/events/public/list").await.json["total"], 0);
     let market = venue.post("/admin/markets", market).await.text("id");
     venue.post(&format!("/admin/markets/{market}/publish"), json!({})).await;
 
@@ -259,6 +262,7 @@ async fn lists_have_the_shapes_of_the_interface() {
         "updatedAt",
     ];
     assert_eq!(keys(&events.json["events"][0]), shape);
+    assert_eq!(events.json["events"][0]["markets"].as_array().map(Vec::len), Some(1));
     let inside = &events.json["events"][0]["markets"][0];
     assert_eq!(keys(inside), ["id", "outcomes", "questions", "status"]);
     assert_eq!(keys(&inside["outcomes"][0]), ["id", "probability", "text"]);
@@ -314,4 +318,65 @@ async fn a_revoked_key_opens_nothing() {
     let too_much = format!("/admin/users/{user}/withdrawals");
     let refused = venue.post(&too_much, json!({"amount": "100.01"})).await;
     assert_eq!((refused.status, refused.code()), (422, "INSUFFICIENT_FUNDS"));
+}
+
+#[tokio::test]
+async fn what_is_left_of_an_order_is_told() {
+    let venue = Venue::open().await;
+    let market = venue.market().await;
+    let (_, ann) = venue.trader("ann").await;
+    let (_, bob) = venue.trader("bob").await;
+    venue.place(&ann, order(&market, "SELL", "yes", "0.60", "5")).await;
+    let with = |quantity: &str, member: &str, value: &str| {
+        let mut order = order(&market, "BUY", "yes", "0.60", quantity);
+        order[member] = json!(value);
+        order
+    };
+    for (key, order, status, filled, remaining, cancelled, reason) in [
+        (
+            &bob,
+            with("6", "timeInForce", "FOK"),
+            "CANCELLED",
+            "0",
+            "0",
+            "6",
+            json!("FOK_NOT_FILLABLE"),
+        ),
+        (
+            &ann,
+            with("1", "selfTradePrevention", "CANCEL_TAKER"),
+            "CANCELLED",
+            "0",
+            "0",
+            "1",
+            json!("SELF_TRADE"),
+        ),
+        (&bob, with("2", "timeInForce", "FOK"), "FILLED", "2", "0", "0", Value::Null),
+        (&bob, with("4", "timeInForce", "IOC"), "CANCELLED", "3", "0", "1", json!("IOC_REMAINDER")),
+        (&bob, with("4", "timeInForce", "GTC"), "OPEN", "0", "4", "0", Value::Null),
+        (
+            &ann,
+            order(&market, "BUY", "no", "0.40", "7"),
+            "PARTIALLY_FILLED",
+            "4",
+            "3",
+            "0",
+            Value::Null,
+        ),
+    ] {
+        let came = venue.place(key, order).await;
+        assert_eq!(came.status, 200, "{}", came.json);
+        let told = |member: &str| came.text(member);
+        let quantities =
+            (told("filledQuantity"), told("remainingQuantity"), told("cancelledQuantity"));
+        assert_eq!(told("status"), status);
+        assert_eq!(quantities, (filled.into(), remaining.into(), cancelled.into()));
+        assert_eq!(came.json["cancelReason"], reason);
+        let read = venue.get(key, &format!("/trading/orders/{}", told("orderId"))).await;
+        for member in
+            ["status", "filledQuantity", "remainingQuantity", "averageFillPrice", "filledCost"]
+        {
+            assert_eq!(read.json[member], came.json[member], "{member}");
+        }
+    }
 }
