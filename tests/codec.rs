@@ -1,5 +1,7 @@
 //! Records and blocks as bytes: what is written is read, and nothing else is.
 
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
 mod records;
 
 use openoutcry::exchange::command::{Command, Record};
