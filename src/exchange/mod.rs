@@ -9,4 +9,5 @@ pub mod ids;
 pub mod lifecycle;
 pub mod reject;
 pub mod rules;
+pub mod script;
 pub mod units;
