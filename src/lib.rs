@@ -2,4 +2,7 @@
 //!
 //! The map, in reading order; imports run from below to above and never back.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("sequence numbers index tables: a 64-bit target is needed");
+
 pub mod exchange;

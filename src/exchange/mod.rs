@@ -2,12 +2,282 @@
 //!
 //! Must not know: the clock, the disk, threads, randomness, floats, JSON, who is waiting.
 
-pub mod catalogue;
-pub mod command;
-pub mod effect;
-pub mod ids;
-pub mod lifecycle;
-pub mod reject;
 pub mod rules;
 pub mod script;
 pub mod units;
+pub mod ids;
+pub mod command;
+pub mod effect;
+pub mod reject;
+pub mod catalogue;
+pub mod lifecycle;
+pub mod orders;
+pub mod book;
+pub mod ledger;
+pub mod market;
+pub mod due;
+pub mod matching;
+pub mod venue;
+pub mod invariant;
+pub mod digest;
+
+use catalogue::Catalogue;
+use command::{Command, Record};
+use due::Schedule;
+use effect::Effect;
+use ids::{MarketNo, OrderNo};
+use invariant::Broken;
+use ledger::Ledger;
+use lifecycle::Trigger;
+use market::Market;
+use orders::{Order, OrderPool};
+use reject::Reject;
+use rules::Rules;
+use units::{Sequence, TimeMs};
+use venue::KeyRing;
+
+/// The whole state of a venue, and the only way to change it.
+#[derive(Debug, Clone, Default)]
+pub struct Exchange {
+    rules: Option<Rules>,
+    sequence: Sequence,
+    time: TimeMs,
+    catalogue: Catalogue,
+    keys: KeyRing,
+    ledger: Ledger,
+    markets: Vec<Market>,
+    orders: OrderPool,
+    schedule: Schedule,
+}
+
+/// The place of the record being applied.
+#[derive(Debug, Clone, Copy)]
+struct Stamp {
+    sequence: Sequence,
+    time: TimeMs,
+}
+
+/// Why applying a command stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// Refused before anything changed.
+    Refused(Reject),
+    /// An impossibility.
+    Broken(Broken),
+}
+
+impl From<Reject> for Stop {
+    fn from(reject: Reject) -> Stop {
+        Stop::Refused(reject)
+    }
+}
+
+impl<E: Into<Broken>> From<E> for Stop {
+    fn from(broken: E) -> Stop {
+        Stop::Broken(broken.into())
+    }
+}
+
+impl Exchange {
+    /// A venue before its first record.
+    pub fn new() -> Exchange {
+        Exchange::default()
+    }
+
+    /// The last record applied.
+    pub const fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// The time of the last record applied.
+    pub const fn time(&self) -> TimeMs {
+        self.time
+    }
+
+    /// The rules of the venue, once it is open.
+    pub const fn rules(&self) -> Option<&Rules> {
+        self.rules.as_ref()
+    }
+
+    /// A market.
+    pub fn market(&self, market: MarketNo) -> Option<&Market> {
+        self.markets.get(market.index())
+    }
+
+    /// A resting order; `None` for one that does not stand.
+    pub fn order(&self, order: OrderNo) -> Option<&Order> {
+        self.orders.get(self.orders.find(order)?).ok()
+    }
+
+    /// Orders that stand, on all books together.
+    pub const fn open_orders_count(&self) -> u32 {
+        self.orders.count()
+    }
+
+    /// All markets with their numbers.
+    fn markets_numbered(&self) -> impl Iterator<Item = (MarketNo, &Market)> {
+        (0..).map(MarketNo).zip(&self.markets)
+    }
+
+    fn user_open_orders_max(&self) -> u32 {
+        self.rules.as_ref().map_or(0, |rules| rules.user_open_orders_max)
+    }
+
+    /// Applies the next record and appends what happened to `effects`: at least one effect, unless
+    /// a clock found nothing due or a mass cancel nothing to cancel. A refused command changes
+    /// nothing and has the one effect [`Effect::Refused`].
+    ///
+    /// # Errors
+    /// [`Broken`] if the record does not follow on the last one, or if the state contradicts
+    /// itself. The state is then not to be used any more.
+    pub fn apply(&mut self, record: &Record, effects: &mut Vec<Effect>) -> Result<(), Broken> {
+        if record.sequence != self.sequence.next() || record.time < self.time {
+            return Err(Broken::OutOfOrder);
+        }
+        self.sequence = record.sequence;
+        self.time = record.time;
+        let at = Stamp { sequence: record.sequence, time: record.time };
+        let effects_before = effects.len();
+        match self.dispatch(&record.command, at, effects) {
+            Ok(()) => Ok(()),
+            Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
+            Err(Stop::Refused(reject)) => {
+                effects.push(Effect::Refused(reject));
+                Ok(())
+            }
+            Err(Stop::Broken(broken)) => Err(broken),
+        }
+    }
+
+    fn dispatch(
+        &mut self,
+        command: &Command,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        use Command as C;
+        if let C::OpenVenue(rules) = command {
+            return self.open_venue(rules, effects);
+        }
+        if self.rules.is_none() {
+            return Err(Stop::Refused(Reject::VenueNotOpen));
+        }
+        match command {
+            C::OpenVenue(_) => Err(Stop::Refused(Reject::VenueAlreadyOpen)),
+            C::PlaceOrder(terms) => self.place_order(terms, at, effects),
+            C::AmendOrder { user, order, price, quantity } => {
+                self.amend_order((*user, *order), *price, *quantity, at, effects)
+            }
+            C::CancelOrder { user, order } => self.cancel_order(*user, *order, at, effects),
+            C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
+            C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
+            C::CreateUser { profile_name, profile_pic } => {
+                self.create_user(profile_name, profile_pic, effects)
+            }
+            C::AddKey { user, role, label, hash } => {
+                self.add_key(*user, *role, label, *hash, effects)
+            }
+            C::RevokeKey { user, key } => self.revoke_key(*user, *key, effects),
+            C::Deposit { user, amount } => self.deposit(*user, *amount, effects),
+            C::Withdraw { user, amount } => self.withdraw_money(*user, *amount, effects),
+            C::CreateCategory(draft) => self.create_category(draft, effects),
+            C::CreateEvent(draft) => self.create_event(draft, effects),
+            C::CreateMarket(draft) => self.create_market(draft, at, effects),
+            C::ReviseEvent { event, revision } => self.revise_event(*event, revision, effects),
+            C::ReviseMarket { market, revision } => {
+                self.revise_market(*market, revision, at, effects)
+            }
+            C::PublishMarket { market } => self.move_market(*market, Trigger::Publish, at, effects),
+            C::SuspendMarket { market } => self.move_market(*market, Trigger::Suspend, at, effects),
+            C::ReopenMarket { market, deadline } => {
+                self.reopen_market(*market, *deadline, at, effects)
+            }
+            C::CloseMarket { market } => self.move_market(*market, Trigger::Close, at, effects),
+            C::ResolveMarket { market, winner } => {
+                self.resolve_market(*market, *winner, at, effects)
+            }
+            C::DisputeMarket { market } => self.move_market(*market, Trigger::Dispute, at, effects),
+            C::VoidMarket { market, price } => self.void_market(*market, *price, at, effects),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::catalogue::{Localized, MarketDraft, Outcome};
+    use super::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+    use super::ids::UserNo;
+    use super::units::{Lots, Money, Tick};
+    use super::*;
+
+    fn tell(exchange: &mut Exchange, command: Command) -> Vec<Effect> {
+        let record = Record {
+            sequence: exchange.sequence().next(),
+            time: TimeMs::new(1_700_000_000_000).unwrap(),
+            command,
+        };
+        let mut effects = Vec::new();
+        exchange.apply(&record, &mut effects).unwrap();
+        exchange.check().unwrap();
+        effects
+    }
+
+    fn buy(user: u32, outcome: Outcome, ticks: u8, contracts: u64) -> Command {
+        Command::PlaceOrder(PlaceOrder {
+            user: UserNo(user),
+            market: MarketNo(0),
+            wording: Wording { outcome, side: Side::Buy },
+            price: Tick::new(ticks).unwrap(),
+            quantity: Lots::contracts(contracts),
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+        })
+    }
+
+    /// The whole of an exchange in one test: two traders bet against each other, one of them
+    /// closes the bet, the market pays, and all the money is still there.
+    #[test]
+    fn two_bets_meet_and_are_paid() {
+        let mut exchange = Exchange::new();
+        tell(&mut exchange, Command::OpenVenue(Rules::current()));
+        for name in ["ann", "bob"] {
+            let (profile_name, profile_pic) = (name.to_owned(), String::new());
+            tell(&mut exchange, Command::CreateUser { profile_name, profile_pic });
+        }
+        for user in [UserNo(0), UserNo(1)] {
+            tell(&mut exchange, Command::Deposit { user, amount: Money::new(1_000_000_000) });
+        }
+        let draft = MarketDraft {
+            questions: Localized::default(),
+            descriptions: Localized::default(),
+            yes_text: Localized::default(),
+            no_text: Localized::default(),
+            logo: String::new(),
+            deadline: TimeMs::MAX,
+            categories: Vec::new(),
+            event: None,
+            highlighted: false,
+            dispute_window_seconds: 0,
+        };
+        tell(&mut exchange, Command::CreateMarket(Box::new(draft)));
+        tell(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
+
+        // Ann buys yes at 0.60, Bob buys no at 0.45: together 1.05, so they trade, at Ann's price.
+        tell(&mut exchange, buy(0, Outcome::Yes, 60, 10));
+        let effects = tell(&mut exchange, buy(1, Outcome::No, 45, 4));
+        let trade = effects.iter().find_map(|effect| match effect {
+            Effect::TradeMade(trade) => Some(*trade),
+            _ => None,
+        });
+        let trade = trade.unwrap();
+        assert_eq!((trade.price.get(), trade.quantity), (60, Lots::contracts(4)));
+        assert_eq!(exchange.ledger.account(UserNo(1)).unwrap().available.to_string(), "8.40");
+
+        tell(&mut exchange, Command::ResolveMarket { market: MarketNo(0), winner: Outcome::Yes });
+        assert_eq!(exchange.ledger.account(UserNo(0)).unwrap().available.to_string(), "11.60");
+        assert_eq!(exchange.open_orders_count(), 0);
+    }
+}

@@ -1,0 +1,179 @@
+//! What is always true (semantics 5), as functions over the whole state; and what a broken truth
+//! is called.
+
+use std::collections::BTreeMap;
+
+use super::Exchange;
+use super::catalogue::Outcome;
+use super::command::Direction;
+use super::ids::{MarketNo, UserNo};
+use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
+
+/// Something that can never happen has happened: a defect of this program, or a journal that it
+/// did not write. The state is not to be trusted; whoever holds it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// A sum left its range.
+    #[error("arithmetic left its range")]
+    Arithmetic,
+    /// A number that leads nowhere.
+    #[error("a number leads nowhere")]
+    Dangling,
+    /// More things than numbers.
+    #[error("more things than can be numbered")]
+    Capacity,
+    /// Something would have become negative.
+    #[error("a balance would have become negative")]
+    Negative,
+    /// A record that does not follow on the last one.
+    #[error("record out of order")]
+    OutOfOrder,
+    /// Contracts locked though no order stands.
+    #[error("contracts are locked without an order")]
+    LockedWithoutOrder,
+    /// A refusal after the first change.
+    #[error("a command was refused after it had begun")]
+    RefusedLate,
+    /// Money in is not money out.
+    #[error("money was made or lost")]
+    MoneyNotConserved,
+    /// Yes contracts and no contracts differ in number.
+    #[error("contracts were made or lost")]
+    ContractsNotConserved,
+    /// What is set aside is not what the orders need.
+    #[error("what is set aside is not what the orders need")]
+    BackingMismatch,
+    /// Best bid at or above best ask.
+    #[error("a book is crossed")]
+    CrossedBook,
+    /// Sums at a price level differ from its orders.
+    #[error("a price level differs from its orders")]
+    LevelMismatch,
+    /// An order's parts do not add up.
+    #[error("an order's parts do not add up")]
+    QuantityNotConserved,
+    /// Orders stand in a market that keeps none.
+    #[error("orders stand in a market that keeps none")]
+    OrdersInClosedMarket,
+}
+
+impl From<Overflow> for Broken {
+    fn from(Overflow: Overflow) -> Broken {
+        Broken::Arithmetic
+    }
+}
+
+impl Exchange {
+    /// Checks everything that is always true. Takes time in proportion to the whole state.
+    pub fn check(&self) -> Result<(), Broken> {
+        self.check_money()?;
+        self.check_backing()?;
+        for (market, _) in self.markets_numbered() {
+            self.check_book(market)?;
+        }
+        Ok(())
+    }
+
+    /// Accounts plus 1.00 a pair outstanding equal deposits less withdrawals; yes contracts equal
+    /// no contracts in every market.
+    fn check_money(&self) -> Result<(), Broken> {
+        let mut total = MoneySum::ZERO;
+        for (_, account) in self.ledger.accounts() {
+            if account.available.is_negative() || account.reserved.is_negative() {
+                return Err(Broken::Negative);
+            }
+            total = total.plus(account.available)?.plus(account.reserved)?;
+        }
+        for (market, _) in self.markets_numbered() {
+            let (mut yes, mut no) = (Lots::ZERO, Lots::ZERO);
+            for (_, position) in self.ledger.positions_sorted(market)? {
+                yes = yes.plus(position.yes.held)?;
+                no = no.plus(position.no.held)?;
+                if !position.yes.free()?.min(position.no.free()?).is_zero() {
+                    return Err(Broken::ContractsNotConserved);
+                }
+                for holding in [position.yes, position.no] {
+                    if holding.cost.is_negative() {
+                        return Err(Broken::Negative);
+                    }
+                    if holding.held.is_zero() && holding.cost != Money::ZERO {
+                        return Err(Broken::MoneyNotConserved);
+                    }
+                }
+            }
+            if yes != no {
+                return Err(Broken::ContractsNotConserved);
+            }
+            total = total.plus(SettlementPrice::ONE.times(yes)?)?;
+        }
+        if total == self.ledger.net_deposits() { Ok(()) } else { Err(Broken::MoneyNotConserved) }
+    }
+
+    /// Cash and contracts set aside equal what the resting orders need.
+    fn check_backing(&self) -> Result<(), Broken> {
+        let mut cash: BTreeMap<UserNo, Money> = BTreeMap::new();
+        let mut contracts: BTreeMap<(MarketNo, UserNo, Outcome), Lots> = BTreeMap::new();
+        for order in self.orders.all() {
+            if order.quantity.minus(order.filled)? != order.backing.remaining()? {
+                return Err(Broken::QuantityNotConserved);
+            }
+            let direction = order.direction();
+            let needed = cash.entry(order.user).or_default();
+            let price = direction.own_price(order.price);
+            *needed = needed.plus(price.times(order.backing.cash)?)?;
+            let holding = (order.market, order.user, direction.closes());
+            let needed = contracts.entry(holding).or_default();
+            *needed = needed.plus(order.backing.contracts)?;
+        }
+        for (user, account) in self.ledger.accounts() {
+            if account.reserved != cash.remove(&user).unwrap_or_default() {
+                return Err(Broken::BackingMismatch);
+            }
+        }
+        for (market, _) in self.markets_numbered() {
+            for (user, position) in self.ledger.positions_sorted(market)? {
+                for outcome in [Outcome::Yes, Outcome::No] {
+                    let holding = position.holding(outcome);
+                    let needed = contracts.remove(&(market, user, outcome)).unwrap_or_default();
+                    if holding.locked != needed || holding.locked > holding.held {
+                        return Err(Broken::BackingMismatch);
+                    }
+                }
+            }
+        }
+        let unmet = contracts.into_values().any(|lots| !lots.is_zero());
+        if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
+    }
+
+    /// A book is never crossed, its levels add up, and only a live market has one.
+    fn check_book(&self, market: MarketNo) -> Result<(), Broken> {
+        let state = self.market(market).ok_or(Broken::Dangling)?;
+        let book = &state.book;
+        let (bid, ask) = (book.best(Direction::Up), book.best(Direction::Down));
+        if bid.zip(ask).is_some_and(|(bid, ask)| bid >= ask) {
+            return Err(Broken::CrossedBook);
+        }
+        for side in [Direction::Up, Direction::Down] {
+            for (tick, level) in book.levels(side) {
+                if !state.status.keeps_orders() {
+                    return Err(Broken::OrdersInClosedMarket);
+                }
+                let (mut quantity, mut orders) = (Lots::ZERO, 0_u32);
+                for slot in book.queue(&self.orders, side, tick) {
+                    let order = self.orders.get(slot)?;
+                    let here = (order.market, order.direction(), order.price);
+                    let remaining = order.backing.remaining()?;
+                    if here != (market, side, tick) || remaining.is_zero() {
+                        return Err(Broken::LevelMismatch);
+                    }
+                    quantity = quantity.plus(remaining)?;
+                    orders = orders.checked_add(1).ok_or(Broken::Capacity)?;
+                }
+                if (quantity, orders) != (level.quantity, level.orders) || orders == 0 {
+                    return Err(Broken::LevelMismatch);
+                }
+            }
+        }
+        Ok(())
+    }
+}

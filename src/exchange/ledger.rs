@@ -1,0 +1,347 @@
+//! Money and contracts: accounts, what backs an order, positions, settlement (semantics 5).
+//!
+//! The two things a user can lose, cash and contracts, are set aside when an order is accepted, so
+//! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
+//! it would buy; contracts of the outcome it closes back the rest, and are used first.
+
+use rustc_hash::FxHashMap;
+
+use super::catalogue::Outcome;
+use super::command::Direction;
+use super::effect::Holding;
+use super::ids::{MarketNo, UserNo};
+use super::invariant::Broken;
+use super::orders::Backing;
+use super::units::{Lots, Money, MoneySum, SettlementPrice, Tick};
+
+/// A user's money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Free to use; never negative.
+    pub available: Money,
+    /// Set aside for resting orders; never negative.
+    pub reserved: Money,
+}
+
+/// What a user holds in one market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Yes contracts.
+    pub yes: Holding,
+    /// No contracts.
+    pub no: Holding,
+    /// Proceeds, merged pairs and pay-outs so far, less the cost they took.
+    pub realised: MoneySum,
+}
+
+impl Position {
+    /// The contracts of one outcome.
+    pub const fn holding(&self, outcome: Outcome) -> &Holding {
+        match outcome {
+            Outcome::Yes => &self.yes,
+            Outcome::No => &self.no,
+        }
+    }
+
+    const fn holding_mut(&mut self, outcome: Outcome) -> &mut Holding {
+        match outcome {
+            Outcome::Yes => &mut self.yes,
+            Outcome::No => &mut self.no,
+        }
+    }
+}
+
+impl Holding {
+    /// Contracts that back nothing.
+    pub fn free(&self) -> Result<Lots, Broken> {
+        Ok(self.held.minus(self.locked)?)
+    }
+
+    /// Takes contracts out with their share of the cost, and says what they had cost.
+    fn give(&mut self, quantity: Lots) -> Result<Money, Broken> {
+        let cost = self.cost.share(quantity, self.held)?;
+        self.cost = self.cost.take(cost)?;
+        self.held = self.held.minus(quantity)?;
+        if self.held.is_zero() {
+            self.copy_from = None;
+        }
+        Ok(cost)
+    }
+
+    /// Takes contracts in at a cost. The order that opens a holding names whom it copies.
+    fn receive(&mut self, lots: Lots, cost: Money, copies: Option<UserNo>) -> Result<(), Broken> {
+        if self.held.is_zero() {
+            self.copy_from = copies;
+        }
+        self.held = self.held.plus(lots)?;
+        self.cost = self.cost.plus(cost)?;
+        Ok(())
+    }
+}
+
+/// One user's account and position in one market, taken out of the ledger to be worked on.
+///
+/// Operations on a purse change nothing else; the ledger takes it back when all went well. That is
+/// how an amend tries out what it would do before it does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purse {
+    /// Money.
+    pub account: Account,
+    /// Contracts.
+    pub position: Position,
+}
+
+impl Purse {
+    /// What would back an order: free contracts of the outcome it closes, then cash.
+    pub fn backing_for(&self, direction: Direction, quantity: Lots) -> Result<Backing, Broken> {
+        let contracts = quantity.min(self.position.holding(direction.closes()).free()?);
+        Ok(Backing { contracts, cash: quantity.minus(contracts)? })
+    }
+
+    /// Whether there is cash for the cash-backed part of an order with this limit.
+    pub fn affords(&self, order: Terms, backing: Backing) -> Result<bool, Broken> {
+        Ok(order.own_limit().times(backing.cash)? <= self.account.available)
+    }
+
+    /// Sets aside what backs an order.
+    pub fn lock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
+        let cash = order.own_limit().times(backing.cash)?;
+        self.account.available = self.account.available.take(cash)?;
+        self.account.reserved = self.account.reserved.plus(cash)?;
+        let closes = self.position.holding_mut(order.direction.closes());
+        closes.locked = closes.locked.plus(backing.contracts)?;
+        if closes.locked > closes.held { Err(Broken::Negative) } else { Ok(()) }
+    }
+
+    /// Gives back what backed an order, or the part of one that will not be filled.
+    pub fn release(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
+        let cash = order.own_limit().times(backing.cash)?;
+        self.account.reserved = self.account.reserved.take(cash)?;
+        self.account.available = self.account.available.plus(cash)?;
+        let closes = self.position.holding_mut(order.direction.closes());
+        closes.locked = closes.locked.minus(backing.contracts)?;
+        self.merge()
+    }
+
+    /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
+    /// that the trade takes.
+    fn fill(&mut self, order: Terms, price: Tick, part: Backing) -> Result<(), Broken> {
+        let direction = order.direction;
+        let own_price = direction.own_price(price);
+
+        // Contracts are handed over and paid at what the other side of the same bet is worth.
+        let closes = self.position.holding_mut(direction.closes());
+        closes.locked = closes.locked.minus(part.contracts)?;
+        let cost = closes.give(part.contracts)?;
+        let proceeds = own_price.complement().times(part.contracts)?;
+        self.account.available = self.account.available.plus(proceeds)?;
+        self.position.realised = self.position.realised.plus(proceeds)?.minus(cost)?;
+
+        // Cash was set aside at the limit; a better price gives the difference back at once.
+        let set_aside = order.own_limit().times(part.cash)?;
+        let paid = own_price.times(part.cash)?;
+        self.account.reserved = self.account.reserved.take(set_aside)?;
+        self.account.available = self.account.available.plus(set_aside.take(paid)?)?;
+        if !part.cash.is_zero() {
+            let gains = self.position.holding_mut(direction.gains());
+            gains.receive(part.cash, paid, order.copy_from)?;
+        }
+        self.merge()
+    }
+
+    /// Turns free yes and free no contracts into 1.00 a pair.
+    fn merge(&mut self) -> Result<(), Broken> {
+        let pairs = self.position.yes.free()?.min(self.position.no.free()?);
+        if pairs.is_zero() {
+            return Ok(());
+        }
+        let cost = self.position.yes.give(pairs)?.plus(self.position.no.give(pairs)?)?;
+        let proceeds = SettlementPrice::ONE.times(pairs)?;
+        self.account.available = self.account.available.plus(proceeds)?;
+        self.position.realised = self.position.realised.plus(proceeds)?.minus(cost)?;
+        Ok(())
+    }
+}
+
+/// What the ledger needs to know of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Which way it bets.
+    pub direction: Direction,
+    /// Its limit, as a price of yes.
+    pub limit: Tick,
+    /// The trader it copies.
+    pub copy_from: Option<UserNo>,
+}
+
+impl Terms {
+    /// What one cash-backed contract costs at the limit.
+    const fn own_limit(self) -> Tick {
+        self.direction.own_price(self.limit)
+    }
+}
+
+/// What a settled holder got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    /// Holder.
+    pub user: UserNo,
+    /// Yes contracts paid.
+    pub yes: Lots,
+    /// No contracts paid.
+    pub no: Lots,
+    /// Money paid.
+    pub payout: Money,
+    /// Profit and loss realised in the market, the pay-out included.
+    pub realised: MoneySum,
+}
+
+/// The positions of one market.
+#[derive(Debug, Clone, Default)]
+struct Holders {
+    /// User to row. Looked up, never iterated.
+    rows_by_user: FxHashMap<UserNo, u32>,
+    /// In the order in which users first held a position here.
+    rows: Vec<(UserNo, Position)>,
+}
+
+/// All accounts and positions.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    accounts: Vec<Account>,
+    markets: Vec<Holders>,
+    net_deposits: MoneySum,
+}
+
+impl Ledger {
+    /// Opens an empty account; users are numbered in order.
+    pub fn add_user(&mut self) {
+        self.accounts.push(Account::default());
+    }
+
+    /// Makes room for a market's positions; markets are numbered in order.
+    pub fn add_market(&mut self) {
+        self.markets.push(Holders::default());
+    }
+
+    /// Users with an account.
+    pub const fn users_count(&self) -> usize {
+        self.accounts.len()
+    }
+
+    /// A user's money.
+    pub fn account(&self, user: UserNo) -> Result<Account, Broken> {
+        self.accounts.get(user.index()).copied().ok_or(Broken::Dangling)
+    }
+
+    /// All deposits less all withdrawals.
+    pub const fn net_deposits(&self) -> MoneySum {
+        self.net_deposits
+    }
+
+    /// Adds money from outside.
+    pub fn deposit(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
+        self.net_deposits = self.net_deposits.plus(amount)?;
+        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+        account.available = account.available.plus(amount)?;
+        Ok(())
+    }
+
+    /// Takes available money out.
+    pub fn withdraw(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
+        self.net_deposits = self.net_deposits.minus(amount)?;
+        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+        account.available = account.available.take(amount)?;
+        Ok(())
+    }
+
+    /// A user's account and position in a market; empty where there was none.
+    pub fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
+        let holders = self.markets.get(market.index()).ok_or(Broken::Dangling)?;
+        let row = holders.rows_by_user.get(&user).and_then(|row| holders.rows.get(*row as usize));
+        let position = row.map_or_else(Position::default, |(_, position)| *position);
+        Ok(Purse { account: self.account(user)?, position })
+    }
+
+    /// Puts a purse back.
+    pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
+        *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
+        let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
+        if let Some(row) = holders.rows_by_user.get(&user) {
+            holders.rows.get_mut(*row as usize).ok_or(Broken::Dangling)?.1 = purse.position;
+        } else if purse.position != Position::default() {
+            let row = u32::try_from(holders.rows.len()).map_err(|_| Broken::Capacity)?;
+            holders.rows_by_user.insert(user, row);
+            holders.rows.push((user, purse.position));
+        }
+        Ok(())
+    }
+
+    /// Settles one side of a trade.
+    pub fn fill(
+        &mut self,
+        user: UserNo,
+        market: MarketNo,
+        order: Terms,
+        price: Tick,
+        part: Backing,
+    ) -> Result<Purse, Broken> {
+        let mut purse = self.purse(user, market)?;
+        purse.fill(order, price, part)?;
+        self.put(user, market, purse)?;
+        Ok(purse)
+    }
+
+    /// Gives back what backed an order.
+    pub fn release(
+        &mut self,
+        user: UserNo,
+        market: MarketNo,
+        order: Terms,
+        backing: Backing,
+    ) -> Result<Purse, Broken> {
+        let mut purse = self.purse(user, market)?;
+        purse.release(order, backing)?;
+        self.put(user, market, purse)?;
+        Ok(purse)
+    }
+
+    /// Pays every contract of a market, yes at `price` and no at its complement, by ascending
+    /// user number, and forgets the market's positions.
+    pub fn settle(
+        &mut self,
+        market: MarketNo,
+        price: SettlementPrice,
+    ) -> Result<Vec<Settlement>, Broken> {
+        let mut settlements = Vec::new();
+        for (user, position) in self.positions_sorted(market)? {
+            let (yes, no) = (position.yes, position.no);
+            if yes.held.is_zero() && no.held.is_zero() {
+                continue;
+            }
+            if !yes.locked.is_zero() || !no.locked.is_zero() {
+                return Err(Broken::LockedWithoutOrder);
+            }
+            let payout = price.times(yes.held)?.plus(price.complement().times(no.held)?)?;
+            let realised = position.realised.plus(payout)?.minus(yes.cost)?.minus(no.cost)?;
+            let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+            account.available = account.available.plus(payout)?;
+            settlements.push(Settlement { user, yes: yes.held, no: no.held, payout, realised });
+        }
+        *self.markets.get_mut(market.index()).ok_or(Broken::Dangling)? = Holders::default();
+        Ok(settlements)
+    }
+
+    /// A market's positions by ascending user number.
+    pub fn positions_sorted(&self, market: MarketNo) -> Result<Vec<(UserNo, Position)>, Broken> {
+        let holders = self.markets.get(market.index()).ok_or(Broken::Dangling)?;
+        let mut rows = holders.rows.clone();
+        rows.sort_unstable_by_key(|(user, _)| *user);
+        Ok(rows)
+    }
+
+    /// All accounts, by user number.
+    pub fn accounts(&self) -> impl Iterator<Item = (UserNo, &Account)> {
+        (0..).map(UserNo).zip(&self.accounts)
+    }
+}

@@ -1,0 +1,307 @@
+//! A market as the rules see it, and the moves of its life (semantics 3).
+
+use super::book::Book;
+use super::catalogue::{MarketRevision, Outcome};
+use super::due::Due;
+use super::effect::{CancelReason, Effect};
+use super::ids::MarketNo;
+use super::invariant::Broken;
+use super::lifecycle::{MarketStatus, Trigger};
+use super::reject::Reject;
+use super::units::{SettlementPrice, TimeMs};
+use super::{Exchange, Stamp, Stop};
+
+/// One market.
+#[derive(Debug, Clone)]
+pub struct Market {
+    /// Status.
+    pub status: MarketStatus,
+    /// When trading ends.
+    pub deadline: TimeMs,
+    /// Seconds in which an announced outcome may be disputed.
+    pub dispute_window_seconds: u32,
+    /// The end of the running dispute window; only while RESOLVED.
+    pub window_end: Option<TimeMs>,
+    /// The announced outcome; stays when it is disputed or the market voided.
+    pub winner: Option<Outcome>,
+    /// The orders that stand.
+    pub book: Book,
+}
+
+impl Market {
+    /// A market just created.
+    pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> Market {
+        Market {
+            status: MarketStatus::Draft,
+            deadline,
+            dispute_window_seconds,
+            window_end: None,
+            winner: None,
+            book: Book::default(),
+        }
+    }
+
+    /// Whether its deadline has come though its close is not journaled yet.
+    fn overdue(&self, now: TimeMs) -> bool {
+        self.status.keeps_orders() && now >= self.deadline
+    }
+
+    /// The status that nothing may contradict at `now`: what is due counts as done, journaled or
+    /// not (semantics 3).
+    pub fn status_at(&self, now: TimeMs) -> MarketStatus {
+        let window_over = self.window_end.is_some_and(|end| now >= end);
+        match self.status {
+            MarketStatus::Active | MarketStatus::Suspended if self.overdue(now) => {
+                MarketStatus::Closed
+            }
+            MarketStatus::Resolved if window_over => MarketStatus::Settled,
+            status => status,
+        }
+    }
+}
+
+impl Exchange {
+    /// Publishes, suspends, closes or disputes a market.
+    pub(super) fn move_market(
+        &mut self,
+        market: MarketNo,
+        trigger: Trigger,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.admit(market, trigger, at)?;
+        self.close_if_overdue(market, at, effects)?;
+        Ok(self.pull(market, trigger, effects)?)
+    }
+
+    /// Reopens a market: as it was, or with a new deadline.
+    pub(super) fn reopen_market(
+        &mut self,
+        market: MarketNo,
+        deadline: Option<TimeMs>,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let state = self.market(market).ok_or(Reject::MarketNotFound)?;
+        let trigger = match deadline {
+            Some(new) if new > state.deadline && new > at.time => Trigger::ReopenLater,
+            _ => Trigger::Reopen,
+        };
+        if state.status_at(at.time) == MarketStatus::Suspended
+            && deadline.is_some_and(|new| new <= at.time)
+        {
+            return Err(Stop::Refused(Reject::DeadlineNotInFuture));
+        }
+        self.admit(market, trigger, at)?;
+        self.close_if_overdue(market, at, effects)?;
+        if let Some(deadline) = deadline {
+            self.set_deadline(market, deadline)?;
+        }
+        Ok(self.pull(market, trigger, effects)?)
+    }
+
+    /// Announces the outcome; trading ends first.
+    pub(super) fn resolve_market(
+        &mut self,
+        market: MarketNo,
+        winner: Outcome,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.admit(market, Trigger::Resolve, at)?;
+        self.close_if_overdue(market, at, effects)?;
+        if self.market_state(market)?.status.keeps_orders() {
+            self.pull(market, Trigger::Close, effects)?;
+        }
+        let state = self.market_mut(market)?;
+        state.winner = Some(winner);
+        let window_seconds = state.dispute_window_seconds;
+        self.pull(market, Trigger::Resolve, effects)?;
+        if window_seconds == 0 {
+            return Ok(self.pull(market, Trigger::Settle, effects)?);
+        }
+        let end = at.time.after_seconds(window_seconds);
+        self.market_mut(market)?.window_end = Some(end);
+        self.schedule.add(end, Due::WindowEnd(market));
+        Ok(())
+    }
+
+    /// Ends a market at a stated price.
+    pub(super) fn void_market(
+        &mut self,
+        market: MarketNo,
+        price: SettlementPrice,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.admit(market, Trigger::Void, at)?;
+        self.close_if_overdue(market, at, effects)?;
+        self.leave(market)?;
+        let from = self.market_state(market)?.status;
+        self.arrive(market, from, MarketStatus::Voided, Some(price), effects)?;
+        self.clear_book(market, CancelReason::MarketVoided, effects)?;
+        Ok(self.pay_out(market, price, effects)?)
+    }
+
+    /// Changes a market's texts, flags or deadline.
+    pub(super) fn revise_market(
+        &mut self,
+        market: MarketNo,
+        revision: &MarketRevision,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let categories = revision.categories.as_deref().unwrap_or_default();
+        if !self.catalogue.has_categories(categories) {
+            return Err(Stop::Refused(Reject::CategoryNotFound));
+        }
+        let state = self.market(market).ok_or(Reject::MarketNotFound)?;
+        if let Some(deadline) = revision.deadline {
+            if deadline <= at.time {
+                return Err(Stop::Refused(Reject::DeadlineNotInFuture));
+            }
+            match state.status_at(at.time) {
+                MarketStatus::Draft | MarketStatus::Active | MarketStatus::Suspended => {}
+                _ => return Err(Stop::Refused(Reject::InvalidTransition)),
+            }
+            self.set_deadline(market, deadline)?;
+        }
+        effects.push(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
+        Ok(())
+    }
+
+    /// Whether the trigger may be pulled now.
+    fn admit(&self, market: MarketNo, trigger: Trigger, at: Stamp) -> Result<(), Reject> {
+        let state = self.market(market).ok_or(Reject::MarketNotFound)?;
+        match state.status_at(at.time).after(trigger) {
+            Some(_) => Ok(()),
+            None => Err(Reject::InvalidTransition),
+        }
+    }
+
+    fn close_if_overdue(
+        &mut self,
+        market: MarketNo,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        if self.market_state(market)?.overdue(at.time) {
+            self.pull(market, Trigger::Close, effects)?;
+        }
+        Ok(())
+    }
+
+    /// Makes one move and what belongs to it. The caller has admitted it.
+    pub(super) fn pull(
+        &mut self,
+        market: MarketNo,
+        trigger: Trigger,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let from = self.market_state(market)?.status;
+        let to = from.after(trigger).ok_or(Broken::Dangling)?;
+        self.leave(market)?;
+        let settled_at = match (to, self.market_state(market)?.winner) {
+            (MarketStatus::Settled, Some(Outcome::Yes)) => Some(SettlementPrice::ONE),
+            (MarketStatus::Settled, Some(Outcome::No)) => Some(SettlementPrice::ZERO),
+            (MarketStatus::Settled, None) => return Err(Broken::Dangling),
+            _ => None,
+        };
+        self.arrive(market, from, to, settled_at, effects)?;
+        if !to.keeps_orders() {
+            self.clear_book(market, CancelReason::MarketClosed, effects)?;
+        }
+        match settled_at {
+            Some(price) => self.pay_out(market, price, effects),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes what the present status had scheduled off the schedule.
+    fn leave(&mut self, market: MarketNo) -> Result<(), Broken> {
+        let state = self.market_mut(market)?;
+        let (keeps_orders, deadline) = (state.status.keeps_orders(), state.deadline);
+        let window_end = state.window_end.take();
+        if keeps_orders {
+            self.schedule.remove(deadline, Due::Deadline(market));
+        }
+        if let Some(end) = window_end {
+            self.schedule.remove(end, Due::WindowEnd(market));
+        }
+        Ok(())
+    }
+
+    fn arrive(
+        &mut self,
+        market: MarketNo,
+        from: MarketStatus,
+        to: MarketStatus,
+        settled_at: Option<SettlementPrice>,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let state = self.market_mut(market)?;
+        state.status = to;
+        let (deadline, winner) = (state.deadline, state.winner);
+        if to.keeps_orders() {
+            self.schedule.add(deadline, Due::Deadline(market));
+        }
+        effects.push(Effect::MarketMoved { market, from, to, deadline, winner, settled_at });
+        Ok(())
+    }
+
+    fn set_deadline(&mut self, market: MarketNo, deadline: TimeMs) -> Result<(), Broken> {
+        let state = self.market_mut(market)?;
+        let before = std::mem::replace(&mut state.deadline, deadline);
+        if state.status.keeps_orders() {
+            self.schedule.remove(before, Due::Deadline(market));
+            self.schedule.add(deadline, Due::Deadline(market));
+        }
+        Ok(())
+    }
+
+    /// Cancels every resting order of a market, oldest first.
+    fn clear_book(
+        &mut self,
+        market: MarketNo,
+        reason: CancelReason,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let mut slots = self.market_state(market)?.book.slots(&self.orders);
+        self.orders.sort_oldest_first(&mut slots);
+        for slot in slots {
+            self.withdraw(slot, reason, effects)?;
+        }
+        self.market_mut(market)?.book = Book::default();
+        Ok(())
+    }
+
+    fn pay_out(
+        &mut self,
+        market: MarketNo,
+        price: SettlementPrice,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        for paid in self.ledger.settle(market, price)? {
+            effects.push(Effect::PositionSettled {
+                user: paid.user,
+                market,
+                yes: paid.yes,
+                no: paid.no,
+                payout: paid.payout,
+                realised: paid.realised,
+            });
+            self.tell_account(paid.user, effects)?;
+        }
+        Ok(())
+    }
+
+    /// The market, which is known to exist.
+    pub(super) fn market_state(&self, market: MarketNo) -> Result<&Market, Broken> {
+        self.market(market).ok_or(Broken::Dangling)
+    }
+
+    /// The market, which is known to exist, to be changed.
+    pub(super) fn market_mut(&mut self, market: MarketNo) -> Result<&mut Market, Broken> {
+        self.markets.get_mut(market.index()).ok_or(Broken::Dangling)
+    }
+}

@@ -1,0 +1,463 @@
+//! Placing, matching, amending and cancelling orders (semantics 4 and 5).
+//!
+//! A command first passes every check without changing anything, then happens whole.
+
+use super::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
+use super::due::Due;
+use super::effect::{CancelReason, Effect, Party, Trade};
+use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
+use super::invariant::Broken;
+use super::ledger::{Position, Purse, Terms};
+use super::lifecycle::MarketStatus;
+use super::orders::{Order, Slot};
+use super::reject::Reject;
+use super::rules::VENUE_OPEN_ORDERS_MAX;
+use super::units::{Lots, Tick};
+use super::{Exchange, Stamp, Stop};
+
+impl Order {
+    fn terms(&self) -> Terms {
+        Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
+    }
+}
+
+/// Contracts and funds.
+fn admit_backing(order: &Order, purse: &Purse) -> Result<(), Stop> {
+    if order.condition.reduce_only() && !order.backing.cash.is_zero() {
+        return Err(Stop::Refused(Reject::ReduceOnlyExceeded));
+    }
+    if !purse.affords(order.terms(), order.backing)? {
+        return Err(Stop::Refused(Reject::InsufficientFunds));
+    }
+    Ok(())
+}
+
+impl Exchange {
+    /// Places an order.
+    pub(super) fn place_order(
+        &mut self,
+        terms: &PlaceOrder,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let mut purse = self.admit_order(terms, at)?;
+        let backing = purse.backing_for(terms.wording.direction(), terms.quantity)?;
+        let mut order = Order::new(OrderNo(at.sequence), terms, backing);
+        admit_backing(&order, &purse)?;
+        self.admit_crossing(&order, at)?;
+
+        effects.push(Effect::OrderAccepted { order: order.no, terms: *terms });
+        if terms.time_in_force == TimeInForce::FillOrKill && !self.fillable(&order, at)? {
+            self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects)?;
+            return Ok(());
+        }
+        purse.lock(order.terms(), backing)?;
+        self.ledger.put(order.user, order.market, purse)?;
+        let stopped = self.match_incoming(&mut order, at, effects)?;
+        let leftover = match terms.time_in_force {
+            TimeInForce::GoodTillCancelled { .. } => stopped,
+            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => {
+                stopped.or(Some(CancelReason::IocRemainder))
+            }
+        };
+        Ok(self.finish_incoming(order, leftover, effects)?)
+    }
+
+    /// Changes a resting order. Same price and no larger a quantity keeps its place in the queue;
+    /// anything else goes to the back and may trade (semantics 8).
+    pub(super) fn amend_order(
+        &mut self,
+        (user, no): (UserNo, OrderNo),
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let slot = self.find_own(user, no)?;
+        let before = *self.orders.get(slot)?;
+        if before.expired(at.time) {
+            return Err(Stop::Refused(Reject::OrderNotOpen));
+        }
+        let state = self.market_state(before.market)?;
+        if state.status_at(at.time) != MarketStatus::Active {
+            return Err(Stop::Refused(Reject::MarketNotActive));
+        }
+        let mut order = before;
+        order.price = price.map_or(before.price, |price| before.wording.yes_price(price));
+        order.quantity = quantity.unwrap_or(before.quantity);
+        let remaining = order.quantity.saturating_minus(order.filled);
+        if remaining.is_zero() {
+            return Err(Stop::Refused(Reject::QuantityFilled));
+        }
+        let remaining_before = before.backing.remaining()?;
+        let kept_place = order.price == before.price && remaining <= remaining_before;
+
+        let mut purse = self.ledger.purse(user, order.market)?;
+        purse.release(before.terms(), before.backing)?;
+        order.backing = purse.backing_for(order.direction(), remaining)?;
+        admit_backing(&order, &purse)?;
+        if !kept_place {
+            self.admit_crossing(&order, at)?;
+        }
+
+        effects.push(Effect::OrderAmended {
+            order: no,
+            user,
+            market: order.market,
+            direction: order.direction(),
+            price_before: before.price,
+            price: order.price,
+            remaining_before,
+            quantity: order.quantity,
+            remaining,
+            kept_place,
+        });
+        purse.lock(order.terms(), order.backing)?;
+        self.ledger.put(user, order.market, purse)?;
+        if kept_place {
+            let side = order.direction();
+            let less = remaining_before.minus(remaining)?;
+            self.market_mut(order.market)?.book.reduce(side, order.price, less)?;
+            *self.orders.get_mut(slot)? = order;
+            self.tell_position(user, order.market, effects)?;
+            return Ok(self.tell_account(user, effects)?);
+        }
+        self.unlink(slot)?;
+        self.tell_position(user, order.market, effects)?;
+        let stopped = self.match_incoming(&mut order, at, effects)?;
+        Ok(self.finish_incoming(order, stopped, effects)?)
+    }
+
+    /// Cancels a resting order.
+    pub(super) fn cancel_order(
+        &mut self,
+        user: UserNo,
+        no: OrderNo,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let slot = self.find_own(user, no)?;
+        Ok(self.withdraw_for_owner(slot, at, effects)?)
+    }
+
+    /// Cancels all of a user's resting orders, oldest first, optionally of one market only.
+    pub(super) fn cancel_orders(
+        &mut self,
+        user: UserNo,
+        market: Option<MarketNo>,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        if let Some(market) = market {
+            self.public_market(market)?;
+        }
+        for slot in self.orders.of_user_oldest_first(user)? {
+            if market.is_none_or(|market| self.orders.get(slot).is_ok_and(|o| o.market == market)) {
+                self.withdraw_for_owner(slot, at, effects)?;
+            }
+        }
+        Ok(())
+    }
+
+    // -----------------------------------------------------------------------------------------
+    // Checks: nothing changes here.
+
+    /// Market, time and limits, in order of precedence; hands out the owner's purse.
+    fn admit_order(&self, terms: &PlaceOrder, at: Stamp) -> Result<Purse, Stop> {
+        self.known_user(terms.user)?;
+        if let Some(trader) = terms.copy_from {
+            self.known_user(trader)?;
+        }
+        let market = self.public_market(terms.market)?;
+        if market.status_at(at.time) != MarketStatus::Active {
+            return Err(Stop::Refused(Reject::MarketNotActive));
+        }
+        let rests = match terms.time_in_force {
+            TimeInForce::GoodTillCancelled { expires_at } => {
+                if expires_at.is_some_and(|expires_at| at.time >= expires_at) {
+                    return Err(Stop::Refused(Reject::OrderTooLate));
+                }
+                true
+            }
+            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => false,
+        };
+        if terms.valid_until.is_some_and(|valid_until| at.time > valid_until) {
+            return Err(Stop::Refused(Reject::OrderTooLate));
+        }
+        if rests
+            && (self.orders.count_of(terms.user) >= self.user_open_orders_max()
+                || self.orders.count() >= VENUE_OPEN_ORDERS_MAX)
+        {
+            return Err(Stop::Refused(Reject::OpenOrderLimit));
+        }
+        Ok(self.ledger.purse(terms.user, terms.market)?)
+    }
+
+    /// A post-only order may meet nothing that stands, its owner's own orders included.
+    fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
+        if order.condition.post_only() {
+            for slot in self.reachable(order)? {
+                if !self.orders.get(slot)?.expired(at.time) {
+                    return Err(Stop::Refused(Reject::PostOnlyWouldCross));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the whole order would be filled under its self-trade mode: with `CANCEL_MAKER`
+    /// everything but its owner's orders counts, else nothing behind the first of them.
+    fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
+        let wanted = order.backing.remaining()?;
+        let mut found = Lots::ZERO;
+        for slot in self.reachable(order)? {
+            let maker = self.orders.get(slot)?;
+            if maker.expired(at.time) {
+                continue;
+            }
+            if maker.user == order.user {
+                match order.self_trade {
+                    SelfTradePrevention::CancelMaker => continue,
+                    SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth => break,
+                }
+            }
+            found = found.plus(maker.backing.remaining()?)?;
+            if found >= wanted {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The resting orders that an order's limit reaches, in the order of matching.
+    fn reachable(&self, order: &Order) -> Result<impl Iterator<Item = Slot> + '_, Broken> {
+        let book = &self.market_state(order.market)?.book;
+        let (direction, limit) = (order.direction(), order.price);
+        let side = direction.opposite();
+        let within = move |tick: &Tick| match direction {
+            Direction::Up => *tick <= limit,
+            Direction::Down => *tick >= limit,
+        };
+        let prices = book.levels(side).map(|(tick, _)| tick).take_while(within);
+        Ok(prices.flat_map(move |tick| book.queue(&self.orders, side, tick)))
+    }
+
+    /// A resting order of this user. The exchange keeps no memory of orders that no longer stand.
+    fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
+        self.known_user(user)?;
+        let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;
+        if self.orders.get(slot)?.user == user {
+            Ok(slot)
+        } else {
+            Err(Stop::Refused(Reject::OrderNotFound))
+        }
+    }
+
+    // -----------------------------------------------------------------------------------------
+    // Changes.
+
+    /// Trades an incoming order, already backed, against the book. Says why matching stopped
+    /// before the order's limit or quantity did, if it did.
+    fn match_incoming(
+        &mut self,
+        taker: &mut Order,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<Option<CancelReason>, Broken> {
+        let side = taker.direction().opposite();
+        let mut trades = TradeIndex(0);
+        while !taker.backing.remaining()?.is_zero() {
+            let book = &self.market_state(taker.market)?.book;
+            let Some(best) = book.crossed_by(taker.direction(), taker.price) else { break };
+            let slot = book.front(side, best).ok_or(Broken::Dangling)?;
+            let maker = self.orders.get(slot)?;
+            if maker.expired(at.time) {
+                self.withdraw(slot, CancelReason::Expired, effects)?;
+                continue;
+            }
+            if maker.user != taker.user {
+                self.trade(taker, slot, trades, effects)?;
+                trades = TradeIndex(trades.0.checked_add(1).ok_or(Broken::Capacity)?);
+                continue;
+            }
+            match taker.self_trade {
+                SelfTradePrevention::CancelTaker => return Ok(Some(CancelReason::SelfTrade)),
+                SelfTradePrevention::CancelMaker => {
+                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                }
+                SelfTradePrevention::CancelBoth => {
+                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                    return Ok(Some(CancelReason::SelfTrade));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One trade, at the resting order's price.
+    fn trade(
+        &mut self,
+        taker: &mut Order,
+        slot: Slot,
+        index: TradeIndex,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let maker = self.orders.get_mut(slot)?;
+        let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
+        let maker_part = maker.backing.take(quantity)?;
+        maker.filled = maker.filled.plus(quantity)?;
+        let maker = *maker;
+        let taker_part = taker.backing.take(quantity)?;
+        taker.filled = taker.filled.plus(quantity)?;
+
+        let (market, price) = (taker.market, maker.price);
+        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
+        self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;
+        self.market_mut(market)?.book.reduce(maker.direction(), price, quantity)?;
+        let maker_remaining = maker.backing.remaining()?;
+        if maker_remaining.is_zero() {
+            self.unlink(slot)?;
+        }
+        effects.push(Effect::TradeMade(Trade {
+            index,
+            market,
+            price,
+            quantity,
+            taker_direction: taker.direction(),
+            taker: Party {
+                order: taker.no,
+                user: taker.user,
+                remaining: taker.backing.remaining()?,
+            },
+            maker: Party { order: maker.no, user: maker.user, remaining: maker_remaining },
+        }));
+        self.tell_owner(&maker, effects)
+    }
+
+    /// Rests what is left of an incoming order, or cancels it for a reason.
+    fn finish_incoming(
+        &mut self,
+        order: Order,
+        leftover: Option<CancelReason>,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let remaining = order.backing.remaining()?;
+        match leftover {
+            _ if remaining.is_zero() => self.tell_owner(&order, effects),
+            Some(reason) => {
+                let (user, market) = (order.user, order.market);
+                self.ledger.release(user, market, order.terms(), order.backing)?;
+                self.tell_cancelled(&order, reason, false, effects)
+            }
+            None => {
+                let slot = self.orders.insert(order)?;
+                let market = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
+                market.book.push(&mut self.orders, slot)?;
+                if let Some(expires_at) = order.expires_at {
+                    self.schedule.add(expires_at, Due::Expiry(order.no));
+                }
+                effects.push(Effect::OrderRested {
+                    order: order.no,
+                    user: order.user,
+                    market: order.market,
+                    direction: order.direction(),
+                    price: order.price,
+                    remaining,
+                });
+                self.tell_owner(&order, effects)
+            }
+        }
+    }
+
+    /// Cancels a resting order.
+    pub(super) fn withdraw(
+        &mut self,
+        slot: Slot,
+        reason: CancelReason,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let order = self.unlink(slot)?;
+        self.ledger.release(order.user, order.market, order.terms(), order.backing)?;
+        self.tell_cancelled(&order, reason, true, effects)
+    }
+
+    /// Cancels a resting order because its owner asks, unless its time was over before.
+    fn withdraw_for_owner(
+        &mut self,
+        slot: Slot,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let expired = self.orders.get(slot)?.expired(at.time);
+        let reason = if expired { CancelReason::Expired } else { CancelReason::User };
+        self.withdraw(slot, reason, effects)
+    }
+
+    /// Takes an order off its book, out of the pool and off the schedule.
+    fn unlink(&mut self, slot: Slot) -> Result<Order, Broken> {
+        let market = self.orders.get(slot)?.market;
+        let state = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
+        state.book.unlink(&mut self.orders, slot)?;
+        let order = self.orders.remove(slot)?;
+        if let Some(expires_at) = order.expires_at {
+            self.schedule.remove(expires_at, Due::Expiry(order.no));
+        }
+        Ok(order)
+    }
+
+    // -----------------------------------------------------------------------------------------
+    // Telling.
+
+    fn tell_cancelled(
+        &self,
+        order: &Order,
+        reason: CancelReason,
+        rested: bool,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        effects.push(Effect::OrderCancelled {
+            order: order.no,
+            user: order.user,
+            market: order.market,
+            direction: order.direction(),
+            price: order.price,
+            quantity: order.backing.remaining()?,
+            rested,
+            reason,
+        });
+        self.tell_owner(order, effects)
+    }
+
+    /// Says how an order's owner stands now.
+    fn tell_owner(&self, order: &Order, effects: &mut Vec<Effect>) -> Result<(), Broken> {
+        let traded_or_locked = !order.filled.is_zero() || !order.backing.contracts.is_zero();
+        if traded_or_locked {
+            self.tell_position(order.user, order.market, effects)?;
+        }
+        self.tell_account(order.user, effects)
+    }
+
+    fn tell_position(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let Position { yes, no, realised } = self.ledger.purse(user, market)?.position;
+        effects.push(Effect::PositionChanged { user, market, yes, no, realised });
+        Ok(())
+    }
+
+    /// Says how a user's money stands now.
+    pub(super) fn tell_account(
+        &self,
+        user: UserNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let account = self.ledger.account(user)?;
+        let (available, reserved) = (account.available, account.reserved);
+        effects.push(Effect::AccountChanged { user, available, reserved });
+        Ok(())
+    }
+}

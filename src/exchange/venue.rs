@@ -1,0 +1,204 @@
+//! Who and what there is: users, their keys and money, and the catalogue.
+
+use rustc_hash::FxHashSet;
+
+use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
+use super::command::{KeyHash, Role};
+use super::effect::Effect;
+use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use super::market::Market;
+use super::reject::Reject;
+use super::rules::{MONEY_SUPPLY_MAX, RULES_VERSION, Rules};
+use super::units::Money;
+use super::{Exchange, Stamp, Stop};
+
+/// One API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Owner.
+    pub user: UserNo,
+    /// What it may do.
+    pub role: Role,
+    /// Hash of the key.
+    pub hash: KeyHash,
+    /// Whether it has been taken away.
+    pub revoked: bool,
+}
+
+/// All API keys ever given.
+#[derive(Debug, Clone, Default)]
+pub struct KeyRing {
+    /// By key number.
+    pub keys: Vec<Key>,
+    known: FxHashSet<KeyHash>,
+}
+
+impl Exchange {
+    pub(super) fn open_venue(
+        &mut self,
+        rules: &Rules,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        if self.rules.is_some() || rules.version != RULES_VERSION {
+            return Err(Stop::Refused(Reject::VenueAlreadyOpen));
+        }
+        self.rules = Some(rules.clone());
+        effects.push(Effect::VenueOpened(rules.clone()));
+        Ok(())
+    }
+
+    pub(super) fn create_user(
+        &mut self,
+        profile_name: &str,
+        profile_pic: &str,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
+        self.ledger.add_user();
+        self.orders.add_user();
+        let (profile_name, profile_pic) = (profile_name.to_owned(), profile_pic.to_owned());
+        effects.push(Effect::UserCreated { user, profile_name, profile_pic });
+        Ok(())
+    }
+
+    pub(super) fn add_key(
+        &mut self,
+        user: UserNo,
+        role: Role,
+        label: &str,
+        hash: KeyHash,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        if self.keys.known.contains(&hash) {
+            return Err(Stop::Refused(Reject::KeyTaken));
+        }
+        let key = KeyNo::next(self.keys.keys.len()).ok_or(Reject::VenueFull)?;
+        self.keys.keys.push(Key { user, role, hash, revoked: false });
+        self.keys.known.insert(hash);
+        effects.push(Effect::KeyAdded { user, key, role, label: label.to_owned(), hash });
+        Ok(())
+    }
+
+    pub(super) fn revoke_key(
+        &mut self,
+        user: UserNo,
+        key: KeyNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        let known = self.keys.keys.get_mut(key.index()).ok_or(Reject::KeyNotFound)?;
+        if known.user != user || known.revoked {
+            return Err(Stop::Refused(Reject::KeyNotFound));
+        }
+        known.revoked = true;
+        effects.push(Effect::KeyRevoked { user, key });
+        Ok(())
+    }
+
+    pub(super) fn deposit(
+        &mut self,
+        user: UserNo,
+        amount: Money,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        let supply = self.ledger.net_deposits().plus(amount)?;
+        if supply.get() > i128::from(MONEY_SUPPLY_MAX.get()) {
+            return Err(Stop::Refused(Reject::DepositLimit));
+        }
+        self.ledger.deposit(user, amount)?;
+        effects.push(Effect::Deposited { user, amount });
+        Ok(self.tell_account(user, effects)?)
+    }
+
+    pub(super) fn withdraw_money(
+        &mut self,
+        user: UserNo,
+        amount: Money,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        if amount > self.ledger.account(user)?.available {
+            return Err(Stop::Refused(Reject::InsufficientFunds));
+        }
+        self.ledger.withdraw(user, amount)?;
+        effects.push(Effect::Withdrawn { user, amount });
+        Ok(self.tell_account(user, effects)?)
+    }
+
+    pub(super) fn create_category(
+        &mut self,
+        draft: &CategoryDraft,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        if self.catalogue.slug_taken(&draft.slug) {
+            return Err(Stop::Refused(Reject::SlugTaken));
+        }
+        let category = self.catalogue.add_category(&draft.slug).ok_or(Reject::VenueFull)?;
+        effects.push(Effect::CategoryCreated { category, draft: draft.clone() });
+        Ok(())
+    }
+
+    pub(super) fn create_event(
+        &mut self,
+        draft: &EventDraft,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        if !self.catalogue.has_categories(&draft.categories) {
+            return Err(Stop::Refused(Reject::CategoryNotFound));
+        }
+        let event = self.catalogue.add_event().ok_or(Reject::VenueFull)?;
+        effects.push(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
+        Ok(())
+    }
+
+    pub(super) fn revise_event(
+        &mut self,
+        event: EventNo,
+        revision: &EventRevision,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let categories = revision.categories.as_deref().unwrap_or_default();
+        if !self.catalogue.has_categories(categories) {
+            return Err(Stop::Refused(Reject::CategoryNotFound));
+        }
+        if !self.catalogue.has_event(event) {
+            return Err(Stop::Refused(Reject::EventNotFound));
+        }
+        effects.push(Effect::EventRevised { event, revision: Box::new(revision.clone()) });
+        Ok(())
+    }
+
+    pub(super) fn create_market(
+        &mut self,
+        draft: &MarketDraft,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        if !self.catalogue.has_categories(&draft.categories) {
+            return Err(Stop::Refused(Reject::CategoryNotFound));
+        }
+        if draft.event.is_some_and(|event| !self.catalogue.has_event(event)) {
+            return Err(Stop::Refused(Reject::EventNotFound));
+        }
+        if draft.deadline <= at.time {
+            return Err(Stop::Refused(Reject::DeadlineNotInFuture));
+        }
+        let market = MarketNo::next(self.markets.len()).ok_or(Reject::VenueFull)?;
+        self.markets.push(Market::draft(draft.deadline, draft.dispute_window_seconds));
+        self.ledger.add_market();
+        effects.push(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
+        Ok(())
+    }
+
+    pub(super) fn known_user(&self, user: UserNo) -> Result<(), Reject> {
+        if user.index() < self.ledger.users_count() { Ok(()) } else { Err(Reject::UserNotFound) }
+    }
+
+    /// A market that traders may see.
+    pub(super) fn public_market(&self, market: MarketNo) -> Result<&Market, Reject> {
+        let state = self.market(market).ok_or(Reject::MarketNotFound)?;
+        if state.status.public() { Ok(state) } else { Err(Reject::MarketNotFound) }
+    }
+}
