@@ -158,3 +158,6 @@ pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
     }
     Ok(records)
 }
+
+#[cfg(test)]
+mod tests;

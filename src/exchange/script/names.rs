@@ -42,10 +42,8 @@ impl Table {
     /// The number that a name stands for.
     fn number(&self, name: &str) -> Result<u64, ScriptError> {
         let unknown = || ScriptError::UnknownName(name.to_owned());
-        match name.strip_prefix(NUMBER_MARK) {
-            Some(digits) => digits.parse().map_err(|_| unknown()),
-            None => self.numbers.get(name).copied().ok_or_else(unknown),
-        }
+        let digits = || name.strip_prefix(NUMBER_MARK)?.parse().ok();
+        self.numbers.get(name).copied().or_else(digits).ok_or_else(unknown)
     }
 
     /// The same for things numbered by 32 bits.
