@@ -270,7 +270,9 @@ pub fn sizes(source: &Source) -> Vec<String> {
     }
     for (number, line) in (1..).zip(&source.lines) {
         let columns = line.raw.chars().count();
-        if columns > LINE_COLUMNS_MAX {
+        // A recorded line of someone else's, quoted in a test, is as long as it is.
+        let quotation = line.test && line.raw.contains('"');
+        if columns > LINE_COLUMNS_MAX && !quotation {
             found.push(format!("{}:{number}: {columns} columns", source.path));
         }
     }
