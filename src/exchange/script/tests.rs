@@ -189,7 +189,8 @@ fn of_a_user() -> BoxedStrategy<Command> {
         4 => order().prop_map(Command::PlaceOrder),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
-        1 => (user(), 0..4_u32).prop_map(|(user, key)| Command::RevokeKey { user, key: KeyNo(key) }),
+        1 => (user(), (0..4_u32).prop_map(KeyNo))
+            .prop_map(|(user, key)| Command::RevokeKey { user, key }),
         1 => (user(), order_no(), of(price), of(lots)).prop_map(|(user, order, price, quantity)| {
             Command::AmendOrder { user, order, price, quantity }
         }),
