@@ -84,7 +84,7 @@ pub const ROOMS: [Room; 10] = [
         others: &["*"],
     },
     Room { name: "lib", ours: &[], others: &[] },
-    Room { name: "main", ours: &["cli"], others: &[] },
+    Room { name: "main", ours: &["cli"], others: &["clap"] },
     Room {
         name: "replay",
         ours: &["exchange", "journal", "projection"],

@@ -69,7 +69,9 @@ impl Source {
                 line.test = true;
             }
         }
-        lines.iter_mut().for_each(|line| line.test |= whole_file);
+        for line in &mut lines {
+            line.test |= whole_file;
+        }
         Source { path: path.to_owned(), lines }
     }
 
@@ -139,7 +141,9 @@ pub fn tree(folders: &[&str]) -> Vec<Source> {
     let test_files = test_files(&sources);
     for source in &mut sources {
         if test_files.iter().any(|stem| source.path.starts_with(stem)) {
-            source.lines.iter_mut().for_each(|line| line.test = true);
+            for line in &mut source.lines {
+                line.test = true;
+            }
         }
     }
     sources

@@ -198,7 +198,8 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), of((0..3_u32).prop_map(MarketNo)))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
         1 => Just(Command::AdvanceClock),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 fn records() -> impl Strategy<Value = Vec<Record>> {
