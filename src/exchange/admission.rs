@@ -104,7 +104,8 @@ impl Exchange {
         Ok(prices.flat_map(move |tick| book.queue(&self.orders, side, tick)))
     }
 
-    /// A resting order of this user. The exchange keeps no memory of orders that no longer stand.
+    /// A resting order of this user. The exchange keeps no memory of orders that no longer stand
+    /// (script `pitfall_unknown_id`).
     pub(super) fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
         self.known_user(user)?;
         let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;

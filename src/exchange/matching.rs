@@ -114,6 +114,7 @@ impl Exchange {
         }
         self.unlink(slot)?;
         self.tell_position(user, order.market, effects)?;
+        // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
         Ok(self.finish_incoming(order, stopped, effects)?)
     }
@@ -159,6 +160,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<Option<CancelReason>, Broken> {
         let side = taker.direction().opposite();
+        // A loop, without a cap: script pitfall_long_sweep.
         let mut trades = TradeIndex(0);
         while !taker.backing.remaining()?.is_zero() {
             let book = &self.market_state(taker.market)?.book;
@@ -197,6 +199,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let maker = self.orders.get_mut(slot)?;
+        // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
         maker.filled = maker.filled.plus(quantity)?;
@@ -204,6 +207,7 @@ impl Exchange {
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
 
+        // Script pitfall_maker_price.
         let (market, price) = (taker.market, maker.price);
         self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
         self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;

@@ -220,7 +220,7 @@ pub fn hash_walks(source: &Source) -> Vec<String> {
             rooms::SORTED_WALKS.iter().any(|(path, one, _)| (*path, *one) == (&source.path, name));
         for index in words(&code, name).filter(|_| !sorted) {
             let after = code[index + name.len()..].trim_start();
-            let line = code[..index].lines().last().unwrap_or_default();
+            let line = code[..index].rsplit('\n').next().unwrap_or_default();
             let looped = words(line, "for").next().is_some()
                 && line.contains(" in ")
                 && after.starts_with('{');
