@@ -1,0 +1,77 @@
+//! The exchange against its naive twin: the same random commands, the same answers.
+//!
+//! `OPENOUTCRY_MODEL_COMMANDS=1000000 cargo test --release --test model` makes the seeded run as
+//! long as one likes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod commands;
+mod compare;
+mod duel;
+mod naive;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+use duel::Duel;
+
+/// Commands of the seeded run unless the environment says otherwise.
+const COMMANDS_COUNT: u64 = 20_000;
+/// Commands that one venue of the seeded run sees before the next begins.
+const EPISODE_COMMANDS: u64 = 20_000;
+/// The whole state is gone over after each of these many commands.
+const CHECK_EVERY: u64 = 16;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn short_sequences_are_answered_alike(
+        steps in prop::collection::vec(commands::step(), 1..80),
+    ) {
+        let mut duel = Duel::opened();
+        for step in &steps {
+            let same = duel.take(step).and_then(|_| duel.check());
+            prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), script(&duel));
+        }
+    }
+}
+
+#[test]
+fn a_long_seeded_run_is_answered_alike() {
+    let count = std::env::var("OPENOUTCRY_MODEL_COMMANDS")
+        .map_or(COMMANDS_COUNT, |count| count.parse().expect("a number of commands"));
+    let mut left = count;
+    let mut episode = 0_u64;
+    while left > 0 {
+        let commands = left.min(EPISODE_COMMANDS);
+        long_run(episode, commands);
+        left -= commands;
+        episode += 1;
+    }
+}
+
+fn long_run(episode: u64, commands: u64) {
+    let mut seed = [7; 32];
+    seed[..8].copy_from_slice(&episode.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    let steps = commands::step();
+    let mut duel = Duel::opened();
+    for number in 0..commands {
+        let step = steps.new_tree(&mut runner).expect("a step").current();
+        let mut same = duel.take(&step).map(|_| ());
+        if number % CHECK_EVERY == 0 {
+            same = same.and_then(|()| duel.check());
+        }
+        if let Err(difference) = same {
+            panic!("episode {episode}, command {number}: {difference}");
+        }
+    }
+}
+
+/// The commands so far, for whoever must find out what went wrong.
+fn script(duel: &Duel) -> String {
+    duel.records.iter().map(|record| format!("{record:?}\n")).collect()
+}
