@@ -27,6 +27,20 @@ pub struct Market {
     pub book: Book,
 }
 
+impl Market {
+    /// The status when what is due counts as done, journaled or not (semantics 3: until a clock
+    /// command no effect may contradict it).
+    pub fn status_at(&self, now: TimeMs) -> MarketStatus {
+        if self.status.keeps_orders() && now >= self.deadline {
+            MarketStatus::Closed
+        } else if self.settles_at.is_some_and(|at| now >= at) {
+            MarketStatus::Settled
+        } else {
+            self.status
+        }
+    }
+}
+
 /// What the clock may make happen, in the order in which it happens at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
@@ -55,16 +69,8 @@ impl Naive {
         match command {
             Command::CreateMarket(draft) => self.create_market(draft),
             Command::ReviseMarket { market, revision } => self.revise_market(*market, revision),
-            Command::PublishMarket { market } => {
-                let to = self.leads(*market, Trigger::Publish)?;
-                self.move_to(*market, to);
-                Ok(())
-            }
-            Command::SuspendMarket { market } => {
-                let to = self.leads(*market, Trigger::Suspend)?;
-                self.move_to(*market, to);
-                Ok(())
-            }
+            Command::PublishMarket { market } => self.step(*market, Trigger::Publish),
+            Command::SuspendMarket { market } => self.step(*market, Trigger::Suspend),
             Command::ReopenMarket { market, deadline } => self.reopen(*market, *deadline),
             Command::CloseMarket { market } => {
                 self.leads(*market, Trigger::Close)?;
@@ -72,12 +78,7 @@ impl Naive {
                 Ok(())
             }
             Command::ResolveMarket { market, winner } => self.resolve(*market, *winner),
-            Command::DisputeMarket { market } => {
-                let to = self.leads(*market, Trigger::Dispute)?;
-                self.market_mut(*market).settles_at = None;
-                self.move_to(*market, to);
-                Ok(())
-            }
+            Command::DisputeMarket { market } => self.step(*market, Trigger::Dispute),
             Command::VoidMarket { market, price } => self.void(*market, *price),
             Command::AdvanceClock => {
                 self.advance();
@@ -88,7 +89,16 @@ impl Naive {
     }
 
     fn leads(&self, market: MarketNo, trigger: Trigger) -> Result<MarketStatus, Reject> {
-        self.known_market(market)?.status.after(trigger).ok_or(Reject::InvalidTransition)
+        let status = self.known_market(market)?.status_at(self.now);
+        status.after(trigger).ok_or(Reject::InvalidTransition)
+    }
+
+    /// A move that does nothing but move.
+    fn step(&mut self, market: MarketNo, trigger: Trigger) -> Result<(), Reject> {
+        let to = self.leads(market, trigger)?;
+        self.market_mut(market).settles_at = None;
+        self.move_to(market, to);
+        Ok(())
     }
 
     fn move_to(&mut self, number: MarketNo, to: MarketStatus) {
@@ -128,7 +138,7 @@ impl Naive {
         if let Some(categories) = &revision.categories {
             self.known_categories(categories)?;
         }
-        let status = self.known_market(market)?.status;
+        let status = self.known_market(market)?.status_at(self.now);
         if let Some(deadline) = revision.deadline {
             self.in_future(deadline)?;
             if !(status == MarketStatus::Draft || status.keeps_orders()) {
@@ -141,15 +151,14 @@ impl Naive {
     }
 
     fn reopen(&mut self, market: MarketNo, deadline: Option<TimeMs>) -> Result<(), Reject> {
-        let had = self.known_market(market)?.deadline;
+        let found = self.known_market(market)?.clone();
+        let later = deadline.is_some_and(|new| new > found.deadline && new > self.now);
+        let trigger = if later { Trigger::ReopenLater } else { Trigger::Reopen };
+        let to = self.leads(market, trigger)?;
         if let Some(deadline) = deadline {
             self.in_future(deadline)?;
         }
-        let trigger = match deadline {
-            Some(deadline) if deadline > had => Trigger::ReopenLater,
-            _ => Trigger::Reopen,
-        };
-        let to = self.leads(market, trigger)?;
+        self.close_if_overdue(market);
         if let Some(deadline) = deadline {
             self.market_mut(market).deadline = deadline;
         }
@@ -170,6 +179,14 @@ impl Naive {
     fn close(&mut self, market: MarketNo) {
         self.move_to(market, MarketStatus::Closed);
         self.cancel_book(market, CancelReason::MarketClosed);
+    }
+
+    /// Closes a market whose deadline has passed, so that it then moves on from CLOSED.
+    fn close_if_overdue(&mut self, market: MarketNo) {
+        let found = &self.markets[market.index()];
+        if found.status.keeps_orders() && self.now >= found.deadline {
+            self.close(market);
+        }
     }
 
     fn resolve(&mut self, market: MarketNo, winner: Outcome) -> Result<(), Reject> {
@@ -204,6 +221,7 @@ impl Naive {
 
     fn void(&mut self, market: MarketNo, price: SettlementPrice) -> Result<(), Reject> {
         let to = self.leads(market, Trigger::Void)?;
+        self.close_if_overdue(market);
         let found = self.market_mut(market);
         found.settles_at = None;
         found.settled_at = Some(price);

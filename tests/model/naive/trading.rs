@@ -89,10 +89,10 @@ impl Naive {
 
     pub(super) fn place(&mut self, terms: &PlaceOrder) -> Result<(), Reject> {
         self.known_user(terms.user)?;
-        self.public_market(terms.market)?;
         if let Some(copied) = terms.copy_from {
             self.known_user(copied)?;
         }
+        self.public_market(terms.market)?;
         self.takes_orders(terms.market)?;
         let stale = terms.valid_until.is_some_and(|until| self.now > until);
         if stale || self.over(terms) {
@@ -279,21 +279,20 @@ impl Naive {
         });
     }
 
-    /// The order, if it is the user's and stands.
+    /// The order, if it is the user's and stands. Whether one that does not stand ever did is a
+    /// question for the read side: the exchange keeps no memory of closed orders.
     fn own_open(&self, user: UserNo, order: OrderNo) -> Result<u64, Reject> {
         self.known_user(user)?;
-        let number = order.0.get();
-        match self.orders.get(&number) {
-            Some(order) if order.terms.user == user => {
-                if order.rests { Ok(number) } else { Err(Reject::OrderNotOpen) }
-            }
-            _ => Err(Reject::OrderNotFound),
+        match self.orders.get(&order.0.get()) {
+            Some(found) if found.rests && found.terms.user == user => Ok(found.number),
+            Some(found) if found.rests => Err(Reject::OrderNotFound),
+            _ => Err(Reject::OrderNotOpen),
         }
     }
 
     pub(super) fn cancel(&mut self, user: UserNo, order: OrderNo) -> Result<(), Reject> {
         let number = self.own_open(user, order)?;
-        self.cancel_rest(number, CancelReason::User);
+        self.cancel_for_owner(number);
         Ok(())
     }
 
@@ -308,10 +307,16 @@ impl Naive {
         }
         for number in self.open_orders(user) {
             if market.is_none_or(|market| self.order(number).terms.market == market) {
-                self.cancel_rest(number, CancelReason::User);
+                self.cancel_for_owner(number);
             }
         }
         Ok(())
+    }
+
+    /// What is due counts as done: an order whose time was over is not its owner's to cancel.
+    fn cancel_for_owner(&mut self, number: u64) {
+        let over = self.over(&self.order(number).terms);
+        self.cancel_rest(number, if over { CancelReason::Expired } else { CancelReason::User });
     }
 
     pub(super) fn amend(
@@ -324,10 +329,10 @@ impl Naive {
         let number = self.own_open(user, order)?;
         let before = self.order(number).clone();
         let terms = before.terms;
-        self.takes_orders(terms.market)?;
         if self.over(&terms) {
-            return Err(Reject::OrderTooLate);
+            return Err(Reject::OrderNotOpen);
         }
+        self.takes_orders(terms.market)?;
         let price = price.map_or(before.price, |price| terms.wording.yes_price(price).get());
         let original = quantity.map_or(before.original, super::number);
         if original <= before.filled {
@@ -370,11 +375,9 @@ impl Naive {
     }
 
     fn takes_orders(&self, market: MarketNo) -> Result<(), Reject> {
-        let market = &self.markets[market.index()];
-        if market.status == MarketStatus::Active && self.now < market.deadline {
-            Ok(())
-        } else {
-            Err(Reject::MarketNotActive)
+        match self.markets[market.index()].status_at(self.now) {
+            MarketStatus::Active => Ok(()),
+            _ => Err(Reject::MarketNotActive),
         }
     }
 }
