@@ -110,12 +110,10 @@ impl Naive {
             Command::CreateCategory(draft) => self.create_category(draft),
             Command::CreateEvent(draft) => self.create_event(draft),
             Command::ReviseEvent { event, revision } => {
-                if event.0 >= self.events_count {
-                    return Err(Reject::EventNotFound);
-                }
                 if let Some(categories) = &revision.categories {
                     self.known_categories(categories)?;
                 }
+                self.known_event(Some(*event))?;
                 self.tell(Effect::EventRevised { event: *event, revision: revision.clone() });
                 Ok(())
             }
