@@ -6,3 +6,7 @@
 compile_error!("sequence numbers index tables: a 64-bit target is needed");
 
 pub mod exchange;
+pub mod journal;
+pub mod projection;
+#[cfg(feature = "server")]
+pub mod engine;

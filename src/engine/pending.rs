@@ -1,0 +1,121 @@
+//! A command on its way, and what its caller gets back.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::halt::HaltReason;
+use crate::exchange::command::Command;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::units::{Sequence, TimeMs};
+
+/// Where an answer goes.
+pub type ReplySlot = oneshot::Sender<Result<Answer, Refusal>>;
+
+/// A command and its reply slot. The two part at the sequencer: the slot never enters a block.
+#[derive(Debug)]
+pub struct Pending {
+    /// What is asked.
+    pub command: Command,
+    /// Where the answer goes.
+    pub reply: ReplySlot,
+}
+
+/// What the intake takes.
+#[derive(Debug)]
+pub enum Intake {
+    /// A command.
+    Command(Pending),
+    /// Finish what was taken before this, then end.
+    Stop,
+}
+
+/// A block's results: the effects of all its records, one after the other.
+#[derive(Debug, Default)]
+pub struct AppliedBlock {
+    effects: Vec<Effect>,
+    records: Vec<AppliedRecord>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct AppliedRecord {
+    sequence: Sequence,
+    time: TimeMs,
+    /// Where its effects begin and end in the block's.
+    from: usize,
+    to: usize,
+}
+
+impl AppliedBlock {
+    /// The effects so far, for the exchange to append to.
+    pub const fn effects_mut(&mut self) -> &mut Vec<Effect> {
+        &mut self.effects
+    }
+
+    /// Marks everything appended since the last record as this record's.
+    pub fn seal_record(&mut self, sequence: Sequence, time: TimeMs) {
+        let from = self.records.last().map_or(0, |record| record.to);
+        let to = self.effects.len();
+        self.records.push(AppliedRecord { sequence, time, from, to });
+    }
+
+    /// The block's records with their effects, in order.
+    pub fn records(&self) -> impl Iterator<Item = Applied<'_>> {
+        self.records.iter().map(|record| self.applied(record))
+    }
+
+    fn applied(&self, record: &AppliedRecord) -> Applied<'_> {
+        Applied {
+            sequence: record.sequence,
+            time: record.time,
+            effects: self.effects.get(record.from..record.to).unwrap_or_default(),
+        }
+    }
+}
+
+/// What came of a command: its place in the journal and its effects.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    block: Arc<AppliedBlock>,
+    record: AppliedRecord,
+}
+
+impl Answer {
+    /// The answers to a block's records, in order.
+    pub fn of_block(block: &Arc<AppliedBlock>) -> impl Iterator<Item = Answer> + '_ {
+        let records = block.records.iter();
+        records.map(move |record| Answer { block: Arc::clone(block), record: *record })
+    }
+
+    /// The record's position in the journal.
+    pub const fn sequence(&self) -> Sequence {
+        self.record.sequence
+    }
+
+    /// The record's time.
+    pub const fn time(&self) -> TimeMs {
+        self.record.time
+    }
+
+    /// What happened, in order.
+    pub fn effects(&self) -> &[Effect] {
+        self.block.applied(&self.record).effects
+    }
+}
+
+/// Why a command was not even put to the exchange. Nothing was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Too many commands are waiting; trying again is right.
+    #[error("too many commands are waiting")]
+    Overloaded,
+    /// The engine is ending in good order; trying again after the restart is right.
+    #[error("the exchange is stopping")]
+    Stopping,
+    /// The command is larger than a journal record can be.
+    #[error("the command is too large to be journaled")]
+    TooLarge,
+    /// The intake is closed until a restart.
+    #[error("{0}")]
+    JournalUnavailable(HaltReason),
+}

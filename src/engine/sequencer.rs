@@ -1,0 +1,242 @@
+//! The sequencer: gives every command its place, and makes it durable before anyone acts on it.
+//!
+//! Group commit without waiting: whatever has come in while the last block was being made durable
+//! becomes the next one, so an idle venue answers at once and a busy one fills larger blocks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+
+use super::clock;
+use super::due::DueBoard;
+use super::halt::{Halt, HaltReason};
+use super::pending::{Intake, Pending, Refusal, ReplySlot};
+use crate::exchange::command::{Command, Record};
+use crate::exchange::units::{Sequence, TimeMs};
+use crate::journal::block::{Block, BlockBuilder, Head, Refill};
+use crate::journal::{Durable, Journal, JournalError, record};
+
+/// How late a deadline, the end of a window or an expiry may be journaled when nothing else
+/// happens. No order can use the delay: the exchange judges by the stamp.
+const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// A durable block on its way to the matcher, with the reply slots of its records in order; a
+/// record that nobody waits for has none.
+#[derive(Debug)]
+pub struct Sequenced {
+    /// The block.
+    pub block: Durable<Block>,
+    /// Reply slots, one a record; empty when nobody waits for any of them.
+    pub replies: Vec<Option<ReplySlot>>,
+}
+
+/// The sequencer's state.
+pub struct Sequencer<J> {
+    /// The journal; nobody else writes to it.
+    pub journal: J,
+    /// Commands come from here.
+    pub intake: Receiver<Intake>,
+    /// Durable blocks go here.
+    pub blocks: Sender<Sequenced>,
+    /// What is due.
+    pub due: Arc<DueBoard>,
+    /// Why to stop.
+    pub halt: Arc<Halt>,
+    /// The last clock command journaled.
+    last_clock: Sequence,
+    /// Whether [`Intake::Stop`] has come.
+    stopping: bool,
+}
+
+/// A command waiting for its block, and whoever waits for it.
+type Waiting = (Command, Option<ReplySlot>);
+
+/// A block being filled.
+struct OpenBlock {
+    builder: BlockBuilder,
+    replies: Vec<Option<ReplySlot>>,
+    last: Sequence,
+    time: TimeMs,
+}
+
+impl OpenBlock {
+    fn after(head: &Head, time: TimeMs) -> OpenBlock {
+        let builder = BlockBuilder::new(head);
+        OpenBlock { builder, replies: Vec::new(), last: head.sequence, time }
+    }
+
+    /// Stamps a command as the next record; gives it back when the block is full.
+    fn push(&mut self, (command, reply): Waiting) -> Option<Waiting> {
+        let sequence = self.last.next();
+        match self.builder.push(Record { sequence, time: self.time, command }) {
+            Ok(()) => {
+                self.last = sequence;
+                self.replies.push(reply);
+                None
+            }
+            Err(Refill(record)) => Some((record.command, reply)),
+        }
+    }
+}
+
+impl<J: Journal> Sequencer<J> {
+    /// A sequencer that goes on where the journal ends.
+    pub fn new(
+        journal: J,
+        intake: Receiver<Intake>,
+        blocks: Sender<Sequenced>,
+        due: Arc<DueBoard>,
+        halt: Arc<Halt>,
+    ) -> Sequencer<J> {
+        let (last_clock, stopping) = (Sequence::ZERO, false);
+        Sequencer { journal, intake, blocks, due, halt, last_clock, stopping }
+    }
+
+    /// Hands everything that the journal holds to the matcher, as if it had just come in.
+    ///
+    /// # Errors
+    /// The journal's own, naming the damage.
+    pub fn replay(&mut self) -> Result<(), JournalError> {
+        for block in self.journal.read(Sequence::ZERO.next()) {
+            let sequenced = Sequenced { block: block?, replies: Vec::new() };
+            if self.blocks.send(sequenced).is_err() {
+                // The matcher has halted and said why.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes commands until told to stop, or until the journal fails.
+    pub fn run(mut self) {
+        let mut carried = None;
+        while let Some(first) = carried.take().or_else(|| self.wait()) {
+            match self.commit(first) {
+                Ok(left) => carried = left,
+                Err(reason) => {
+                    self.halt.halt(reason);
+                    return self.refuse_the_rest(reason);
+                }
+            }
+        }
+    }
+
+    /// Waits for the first record of the next block: a command, or something due. `None` when
+    /// there will be no more.
+    fn wait(&mut self) -> Option<Waiting> {
+        while !self.stopping {
+            if self.due.wants_clock(self.now(), self.last_clock) {
+                return Some((Command::AdvanceClock, None));
+            }
+            match self.intake.recv_timeout(DUE_CHECK_EVERY) {
+                Ok(intake) => {
+                    if let Some(waiting) = self.admit(intake) {
+                        return Some(waiting);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
+    }
+
+    /// Another command, if one is waiting now.
+    fn take(&mut self) -> Option<Waiting> {
+        while !self.stopping {
+            let intake = self.intake.try_recv().ok()?;
+            if let Some(waiting) = self.admit(intake) {
+                return Some(waiting);
+            }
+        }
+        None
+    }
+
+    /// A command that a record can hold; any other is refused at once.
+    fn admit(&mut self, intake: Intake) -> Option<Waiting> {
+        let Intake::Command(Pending { command, reply }) = intake else {
+            self.stopping = true;
+            return None;
+        };
+        if record::admit(&command).is_ok() {
+            return Some((command, Some(reply)));
+        }
+        refuse([reply], Refusal::TooLarge);
+        None
+    }
+
+    /// Fills a block, makes it durable and hands it on; gives back what no longer fitted.
+    fn commit(&mut self, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
+        let mut open = OpenBlock::after(self.journal.head(), self.now());
+        // What is due comes before what is asked (semantics 3).
+        let asked = first.0 != Command::AdvanceClock;
+        if asked && self.due.wants_clock(open.time, self.last_clock) {
+            open.push((Command::AdvanceClock, None));
+            self.last_clock = open.last;
+        }
+        if !asked {
+            self.last_clock = open.last.next();
+        }
+        let mut left = None;
+        let mut next = Some(first);
+        while let Some(waiting) = next {
+            left = open.push(waiting);
+            next = if left.is_none() { self.take() } else { None };
+        }
+        match self.make_durable(open) {
+            Ok(()) => Ok(left),
+            Err(reason) => {
+                refuse(left.and_then(|(_, reply)| reply), Refusal::JournalUnavailable(reason));
+                Err(reason)
+            }
+        }
+    }
+
+    fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
+        let OpenBlock { builder, replies, .. } = open;
+        let appended = match builder.build() {
+            Ok(block) => self.journal.append(block).map_err(|error| {
+                let known = !matches!(error, JournalError::Unknown { .. });
+                let unknown = HaltReason::JournalUnknown;
+                (if known { HaltReason::JournalFailed } else { unknown }, error.to_string())
+            }),
+            Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
+        };
+        match appended {
+            Ok(block) => {
+                let sent = self.blocks.send(Sequenced { block, replies });
+                sent.map_err(|_| self.halt.reason().unwrap_or(HaltReason::ThreadDied("matcher")))
+            }
+            Err((reason, error)) => {
+                tracing::error!(error, records = replies.len(), "a block was not made durable");
+                // Halted before anyone is told, so that whoever is told and tries again is
+                // refused for the same reason.
+                self.halt.halt(reason);
+                refuse(replies.into_iter().flatten(), Refusal::JournalUnavailable(reason));
+                Err(reason)
+            }
+        }
+    }
+
+    /// Now, but never earlier than the last record.
+    fn now(&self) -> TimeMs {
+        clock::now().max(self.journal.head().time)
+    }
+
+    fn refuse_the_rest(&self, reason: HaltReason) {
+        let waiting = self.intake.try_iter().filter_map(|intake| match intake {
+            Intake::Command(pending) => Some(pending.reply),
+            Intake::Stop => None,
+        });
+        refuse(waiting, Refusal::JournalUnavailable(reason));
+    }
+}
+
+/// Refuses everyone in `waiting`.
+pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
+    for reply in waiting {
+        // A caller that has gone away needs no refusal.
+        drop(reply.send(Err(refusal)));
+    }
+}

@@ -1,0 +1,157 @@
+//! Starting and stopping: the only place that makes threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, bounded};
+use parking_lot::RwLock;
+
+use super::due::DueBoard;
+use super::halt::{Halt, HaltReason};
+use super::matcher::Matcher;
+use super::pending::Intake;
+use super::projector::Projector;
+use super::sequencer::Sequencer;
+use super::{Engine, INTAKE_MAX};
+use crate::exchange::Exchange;
+use crate::exchange::digest::StateDigest;
+use crate::exchange::invariant::Broken;
+use crate::exchange::units::Sequence;
+use crate::journal::{Journal, JournalError};
+use crate::projection::ReadModel;
+
+/// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
+/// hide a slow station.
+const BLOCKS_MAX: usize = 4;
+/// How often a start looks whether it has caught up.
+const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
+
+/// Why an engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The journal is damaged or cannot be read.
+    #[error("the journal cannot be replayed: {0}")]
+    Journal(#[from] JournalError),
+    /// The engine halted while replaying.
+    #[error("the journal cannot be replayed: {0}")]
+    Halted(HaltReason),
+    /// The system gave no thread.
+    #[error("no thread could be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// A running engine's threads, and what is needed to end them.
+#[derive(Debug)]
+pub struct Running {
+    engine: Engine,
+    sequencer: JoinHandle<Option<()>>,
+    matcher: JoinHandle<Option<Exchange>>,
+    projector: JoinHandle<Option<()>>,
+}
+
+/// What an engine was like when it ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopped {
+    /// The last record applied.
+    pub sequence: Sequence,
+    /// The state's digest.
+    pub digest: StateDigest,
+    /// Why it ended, if not because it was told to.
+    pub halted: Option<HaltReason>,
+}
+
+/// Replays the journal through the matcher and starts to take commands. Returns once every record
+/// of the journal is applied and folded.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
+    let head = journal.head().sequence;
+    let halt = Arc::new(Halt::default());
+    let due = Arc::new(DueBoard::default());
+    let read_model = Arc::new(RwLock::new(ReadModel::new()));
+    let (intake, commands) = bounded(INTAKE_MAX);
+    let (durable, blocks) = bounded(BLOCKS_MAX);
+    let (outcomes, results) = bounded(BLOCKS_MAX);
+    let (replayed, replay_result) = bounded(1);
+
+    let projector = Projector { results, read_model: Arc::clone(&read_model) };
+    let matcher = Matcher {
+        exchange: Exchange::new(),
+        blocks,
+        results: outcomes,
+        due: Arc::clone(&due),
+        halt: Arc::clone(&halt),
+    };
+    let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
+
+    let projector = spawn("projector", &halt, move || projector.run())?;
+    let matcher = spawn("matcher", &halt, move || matcher.run())?;
+    let sequencer = spawn("sequencer", &halt, move || {
+        let result = sequencer.replay();
+        let go_on = result.is_ok();
+        // The start may have given up already; then there is nobody to tell.
+        drop(replayed.send(result));
+        if go_on {
+            sequencer.run();
+        }
+    })?;
+    let engine = Engine { intake, read_model, halt };
+    catch_up(&engine, head, &replay_result)?;
+    Ok(Running { engine, sequencer, matcher, projector })
+}
+
+/// Waits until the read model shows the journal's last record.
+fn catch_up(
+    engine: &Engine,
+    head: Sequence,
+    replay_result: &Receiver<Result<(), JournalError>>,
+) -> Result<(), StartError> {
+    let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
+    replay_result.recv().map_err(|_| died)??;
+    while engine.read().watermark() < head {
+        if let Some(reason) = engine.halted() {
+            return Err(StartError::Halted(reason));
+        }
+        std::thread::sleep(CATCH_UP_CHECK_EVERY);
+    }
+    Ok(())
+}
+
+/// A named thread whose panic halts the engine instead of going unseen.
+fn spawn<T: Send + 'static>(
+    name: &'static str,
+    halt: &Arc<Halt>,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<Option<T>>, std::io::Error> {
+    let halt = Arc::clone(halt);
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let ended = catch_unwind(AssertUnwindSafe(run));
+        ended.map_err(|_| halt.halt(HaltReason::ThreadDied(name))).ok()
+    })
+}
+
+impl Running {
+    /// A handle for callers.
+    pub fn engine(&self) -> Engine {
+        self.engine.clone()
+    }
+
+    /// Ends the engine: what was taken in is made durable, applied and answered first.
+    ///
+    /// # Errors
+    /// [`Broken`] if the state's image contradicts itself.
+    pub fn stop(self) -> Result<Stopped, Broken> {
+        let halted = self.engine.halted();
+        // A sequencer that has halted has nothing left to be told.
+        drop(self.engine.intake.send(Intake::Stop));
+        let Running { engine, sequencer, matcher, projector } = self;
+        let died = Exchange::new;
+        let joined = (sequencer.join(), matcher.join(), projector.join());
+        let exchange = joined.1.ok().flatten().unwrap_or_else(died);
+        let halted = engine.halted().or(halted);
+        Ok(Stopped { sequence: exchange.sequence(), digest: exchange.digest()?, halted })
+    }
+}

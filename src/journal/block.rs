@@ -1,0 +1,436 @@
+//! A block's bytes: header, checksum, chain. The block is the unit that lives or dies whole: one
+//! group commit, one value in the store.
+//!
+//! Trust goes by type: [`RawBlock`] is bytes from somewhere, [`Block`] is bytes that were found
+//! sound and the records they spell. Whether a block is on disk is said by `Durable<Block>`.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::record::{self, EncodeError, RecordError};
+use crate::exchange::command::Record;
+use crate::exchange::units::{Sequence, TimeMs};
+
+/// First bytes of every block.
+pub const MAGIC: [u8; 8] = *b"OPOUTCRY";
+/// Version of the block header.
+pub const FORMAT_VERSION: u16 = 1;
+/// Bytes before the first record.
+pub const BLOCK_HEADER_BYTES: usize = 64;
+/// Largest block. Far below the 131 kB at which the store's default would move a value into a
+/// file of its own, and large enough for some 500 orders, past which a larger group commit gains
+/// nothing.
+pub const BLOCK_BYTES_MAX: usize = 60_000;
+
+const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
+const _: () = assert!(BLOCK_BYTES_MAX <= 60_000);
+
+/// SHA-256 of a whole encoded block; each block carries the one of the block before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChainHash(pub [u8; 32]);
+
+impl ChainHash {
+    /// What the first block carries.
+    pub const ZERO: ChainHash = ChainHash([0; 32]);
+}
+
+impl fmt::Display for ChainHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&data_encoding::HEXLOWER.encode(&self.0))
+    }
+}
+
+impl fmt::Debug for ChainHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The time before any record's.
+const EPOCH: TimeMs = match TimeMs::new(0) {
+    Some(time) => time,
+    None => TimeMs::MAX,
+};
+
+/// Where a journal ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The last record; [`Sequence::ZERO`] if there is none.
+    pub sequence: Sequence,
+    /// Hash of the last block; [`ChainHash::ZERO`] if there is none.
+    pub hash: ChainHash,
+    /// The last record's time; the zero time if there is none.
+    pub time: TimeMs,
+}
+
+impl Head {
+    /// The head of an empty journal.
+    pub const START: Head = Head { sequence: Sequence::ZERO, hash: ChainHash::ZERO, time: EPOCH };
+}
+
+/// What is wrong with a block. The codes are stable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BlockFault {
+    /// Fewer bytes than a header, or than the header says.
+    #[error("BLOCK_TRUNCATED: {found} bytes where {expected} are needed")]
+    Truncated {
+        /// Bytes needed.
+        expected: usize,
+        /// Bytes there.
+        found: usize,
+    },
+    /// Does not begin as a block does.
+    #[error("BLOCK_MAGIC: these bytes are no block")]
+    Magic,
+    /// A format version that this software cannot read.
+    #[error("BLOCK_UNKNOWN_VERSION: no reader for block format version {0}")]
+    UnknownVersion(u16),
+    /// Bits are set that no version has given a meaning.
+    #[error("BLOCK_FLAGS: unknown flags {0:#06x}")]
+    Flags(u16),
+    /// The header claims more than a block may hold, or the bytes go on after its end.
+    #[error("BLOCK_LENGTH: {0} bytes is not this block's length")]
+    Length(usize),
+    /// The checksum does not fit the bytes: they changed after they were written.
+    #[error("BLOCK_CHECKSUM: the bytes changed after they were written")]
+    Checksum,
+    /// The header counts other records than follow.
+    #[error("BLOCK_COUNT: the header counts {counted} records, {found} follow")]
+    Count {
+        /// By the header.
+        counted: u32,
+        /// In the body.
+        found: u32,
+    },
+    /// A record is not sound.
+    #[error("in record {sequence}: {fault}")]
+    Record {
+        /// Its number.
+        sequence: Sequence,
+        /// What is wrong with it.
+        fault: RecordError,
+    },
+    /// Stored under another number than its header's first sequence.
+    #[error("BLOCK_KEY: the block is stored as {key} and begins with record {first}")]
+    Key {
+        /// What it is stored under.
+        key: Sequence,
+        /// What its header says.
+        first: Sequence,
+    },
+    /// Not the next block: records are missing, or come twice.
+    #[error("BLOCK_GAP: record {expected} is next, the block begins with {found}")]
+    Gap {
+        /// The record after the last.
+        expected: Sequence,
+        /// What the header says.
+        found: Sequence,
+    },
+    /// The block does not carry the hash of the block before it.
+    #[error("BLOCK_CHAIN: the block follows {found}, the block before it is {expected}")]
+    Chain {
+        /// The hash of the block before.
+        expected: ChainHash,
+        /// The hash carried.
+        found: ChainHash,
+    },
+    /// A record is stamped before the one it follows.
+    #[error("BLOCK_TIME: record {0} is stamped earlier than the one before it")]
+    Time(Sequence),
+    /// The journal ends before the record that is known to be in it.
+    #[error("BLOCK_MISSING: the journal ends before record {0}")]
+    Missing(Sequence),
+}
+
+/// Bytes said to be a block, by a store or a file. Nothing about them is known.
+#[derive(Debug, Clone)]
+pub struct RawBlock(Vec<u8>);
+
+impl RawBlock {
+    /// Bytes from anywhere.
+    pub const fn new(bytes: Vec<u8>) -> RawBlock {
+        RawBlock(bytes)
+    }
+
+    /// Checks header, length and checksum, then reads every record. Whether the block follows
+    /// the one before it is [`Block::follows`].
+    pub fn decode(self) -> Result<Block, BlockFault> {
+        let header = Header::read(&self.0)?;
+        let length = header.block_bytes()?;
+        if self.0.len() < length {
+            return Err(BlockFault::Truncated { expected: length, found: self.0.len() });
+        }
+        if self.0.len() > length {
+            return Err(BlockFault::Length(self.0.len()));
+        }
+        if checksum(&self.0) != header.checksum {
+            return Err(BlockFault::Checksum);
+        }
+        let records = header.records(&self.0)?;
+        let hash = hash(&self.0);
+        Ok(Block { bytes: self.0, records, hash, previous: header.previous })
+    }
+}
+
+/// How long the block is that begins with these bytes, for readers of a stream; `bytes` holds at
+/// least its header.
+pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
+    Header::read(bytes)?.block_bytes()
+}
+
+/// A sound block: its bytes, and the records they spell. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+    hash: ChainHash,
+    previous: ChainHash,
+}
+
+impl Block {
+    /// Sequence of its first record.
+    pub fn first(&self) -> Sequence {
+        self.records.first().map_or(Sequence::ZERO, |record| record.sequence)
+    }
+
+    /// Sequence of its last record.
+    pub fn last(&self) -> Sequence {
+        self.records.last().map_or(Sequence::ZERO, |record| record.sequence)
+    }
+
+    /// Its records, at least one.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The encoded block, [`BLOCK_BYTES_MAX`] bytes at most.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// SHA-256 of [`Block::bytes`].
+    pub const fn hash(&self) -> ChainHash {
+        self.hash
+    }
+
+    /// The hash of the block before it.
+    pub const fn previous(&self) -> ChainHash {
+        self.previous
+    }
+
+    /// The journal's head once this block is its last.
+    pub fn head(&self) -> Head {
+        let time = self.records.last().map_or(EPOCH, |record| record.time);
+        Head { sequence: self.last(), hash: self.hash, time }
+    }
+
+    /// The head it was built after, but for the time, which only the block before it knows.
+    pub fn built_after(&self) -> Head {
+        let sequence = Sequence::new(self.first().get().saturating_sub(1));
+        Head { sequence, hash: self.previous, time: EPOCH }
+    }
+
+    /// Whether this block is the next after `head`: dense, chained, no earlier.
+    pub fn follows(&self, head: &Head) -> Result<(), BlockFault> {
+        let expected = head.sequence.next();
+        if self.first() != expected {
+            return Err(BlockFault::Gap { expected, found: self.first() });
+        }
+        if self.previous != head.hash {
+            return Err(BlockFault::Chain { expected: head.hash, found: self.previous });
+        }
+        match self.records.first() {
+            Some(record) if record.time < head.time => Err(BlockFault::Time(record.sequence)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A record that found no room: close the block, begin the next with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refill(pub Record);
+
+/// Encodes records into one buffer as they come.
+#[derive(Debug)]
+pub struct BlockBuilder {
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+    after: Head,
+    fault: Option<EncodeError>,
+}
+
+impl BlockBuilder {
+    /// An empty block after `after`.
+    pub fn new(after: &Head) -> BlockBuilder {
+        let bytes = vec![0; BLOCK_HEADER_BYTES];
+        BlockBuilder { bytes, records: Vec::new(), after: *after, fault: None }
+    }
+
+    /// Adds the next record, or hands it back when the block is full. A record that could stand
+    /// in no block makes [`BlockBuilder::build`] fail; [`record::admit`] tells beforehand.
+    #[allow(clippy::result_large_err)] // the record is moved back, not copied about
+    pub fn push(&mut self, record: Record) -> Result<(), Refill> {
+        if self.fault.is_some() {
+            return Ok(());
+        }
+        let last = self
+            .records
+            .last()
+            .map_or((self.after.sequence, self.after.time), |last| (last.sequence, last.time));
+        let expected = last.0.next();
+        if record.sequence != expected {
+            self.fault = Some(EncodeError::Sequence { expected, found: record.sequence });
+        } else if record.time < last.1 {
+            self.fault = Some(EncodeError::Time(record.sequence));
+        } else {
+            let (command, time) = (&record.command, record.time);
+            match record::encode(command, time, &mut self.bytes, BLOCK_BYTES_MAX) {
+                Ok(()) => self.records.push(record),
+                Err(EncodeError::TooLarge) if !self.is_empty() => return Err(Refill(record)),
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing was added yet.
+    pub const fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Records added so far.
+    pub const fn count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Seals the block.
+    pub fn build(self) -> Result<Block, EncodeError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let BlockBuilder { mut bytes, records, after, .. } = self;
+        let body = bytes.len().saturating_sub(BLOCK_HEADER_BYTES);
+        let (Ok(count), Ok(body)) = (u32::try_from(records.len()), u32::try_from(body)) else {
+            return Err(EncodeError::TooLarge);
+        };
+        if count == 0 {
+            return Err(EncodeError::Empty);
+        }
+        let first = after.sequence.next();
+        let mut header = Header { count, first, body, checksum: 0, previous: after.hash };
+        header.write(&mut bytes);
+        header.checksum = checksum(&bytes);
+        header.write(&mut bytes);
+        let hash = hash(&bytes);
+        let block = Block { bytes, records, hash, previous: after.hash };
+        debug_assert_eq!(RawBlock(block.bytes.clone()).decode().as_ref(), Ok(&block));
+        Ok(block)
+    }
+}
+
+/// The header's varying fields; the others are constants of the format.
+struct Header {
+    count: u32,
+    first: Sequence,
+    body: u32,
+    checksum: u32,
+    previous: ChainHash,
+}
+
+impl Header {
+    fn read(bytes: &[u8]) -> Result<Header, BlockFault> {
+        let truncated = BlockFault::Truncated { expected: BLOCK_HEADER_BYTES, found: bytes.len() };
+        let parts = || {
+            let (magic, rest) = bytes.split_first_chunk::<8>()?;
+            let (version, rest) = rest.split_first_chunk::<2>()?;
+            let (flags, rest) = rest.split_first_chunk::<2>()?;
+            let (count, rest) = rest.split_first_chunk::<4>()?;
+            let (first, rest) = rest.split_first_chunk::<8>()?;
+            let (body, rest) = rest.split_first_chunk::<4>()?;
+            let (checksum, rest) = rest.split_first_chunk::<4>()?;
+            let previous = rest.first_chunk::<32>()?;
+            let header = Header {
+                count: u32::from_le_bytes(*count),
+                first: Sequence::new(u64::from_le_bytes(*first)),
+                body: u32::from_le_bytes(*body),
+                checksum: u32::from_le_bytes(*checksum),
+                previous: ChainHash(*previous),
+            };
+            Some((*magic, u16::from_le_bytes(*version), u16::from_le_bytes(*flags), header))
+        };
+        match parts() {
+            None => Err(truncated),
+            Some((magic, ..)) if magic != MAGIC => Err(BlockFault::Magic),
+            Some((_, version, ..)) if version != FORMAT_VERSION => {
+                Err(BlockFault::UnknownVersion(version))
+            }
+            Some((.., flags, _)) if flags != 0 => Err(BlockFault::Flags(flags)),
+            Some((.., header)) => Ok(header),
+        }
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        let parts: [&[u8]; 8] = [
+            &MAGIC,
+            &FORMAT_VERSION.to_le_bytes(),
+            &[0; 2],
+            &self.count.to_le_bytes(),
+            &self.first.get().to_le_bytes(),
+            &self.body.to_le_bytes(),
+            &self.checksum.to_le_bytes(),
+            &self.previous.0,
+        ];
+        for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
+            *to = *from;
+        }
+    }
+
+    fn block_bytes(&self) -> Result<usize, BlockFault> {
+        let body = usize::try_from(self.body).unwrap_or(usize::MAX);
+        let length = body.saturating_add(BLOCK_HEADER_BYTES);
+        if length > BLOCK_BYTES_MAX { Err(BlockFault::Length(length)) } else { Ok(length) }
+    }
+
+    /// Reads the body: as many records as counted, dense, never stamped backwards, no byte over.
+    fn records(&self, bytes: &[u8]) -> Result<Vec<Record>, BlockFault> {
+        let mut rest = bytes.get(BLOCK_HEADER_BYTES..).unwrap_or_default();
+        // A record takes its header at least: the body bounds what a forged count may reserve.
+        let count_max = rest.len() / record::RECORD_HEADER_BYTES;
+        let mut records: Vec<Record> = Vec::with_capacity(count_max.min(self.count as usize));
+        let mut found = 0_u32;
+        while !rest.is_empty() {
+            let sequence = self.first.advanced(u64::from(found));
+            let (record, taken) = record::decode(rest, sequence)
+                .map_err(|fault| BlockFault::Record { sequence, fault })?;
+            if records.last().is_some_and(|last| record.time < last.time) {
+                return Err(BlockFault::Time(sequence));
+            }
+            records.push(record);
+            found = found.saturating_add(1);
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        let counted = self.count;
+        if found != counted || found == 0 {
+            return Err(BlockFault::Count { counted, found });
+        }
+        Ok(records)
+    }
+}
+
+/// Where the checksum stands, which it does not cover.
+const CHECKSUM_OFFSET: usize = 28;
+/// Where the checksum ends.
+const CHECKSUM_END: usize = CHECKSUM_OFFSET + 4;
+
+/// CRC-32 (IEEE) of a block's bytes without the checksum's own four.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(bytes.get(..CHECKSUM_OFFSET).unwrap_or_default());
+    crc.update(bytes.get(CHECKSUM_END..).unwrap_or_default());
+    crc.finalize()
+}
+
+fn hash(bytes: &[u8]) -> ChainHash {
+    ChainHash(Sha256::digest(bytes).into())
+}

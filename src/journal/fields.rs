@@ -1,0 +1,258 @@
+//! Numbers and ranges on disk: which number stands for which word, and what a field may hold.
+//! The same check runs before a record is written and after it is read.
+
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{
+    Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+};
+use crate::exchange::rules::Rules;
+use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, TimeMs};
+
+/// The name of a field that may not hold what it holds; as in journal-format.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadField(pub &'static str);
+
+/// Shortest and longest currency code.
+const CURRENCY_LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
+
+/// The record kinds of format version 1: number, version of the body, name. Numbers are never
+/// given twice.
+pub const KINDS: [(u16, u16, &str); 23] = [
+    (1, 1, "open_venue"),
+    (2, 1, "create_user"),
+    (3, 1, "add_key"),
+    (4, 1, "revoke_key"),
+    (5, 1, "deposit"),
+    (6, 1, "withdraw"),
+    (7, 1, "create_category"),
+    (8, 1, "create_event"),
+    (9, 1, "create_market"),
+    (10, 1, "revise_event"),
+    (11, 1, "revise_market"),
+    (12, 1, "publish_market"),
+    (13, 1, "suspend_market"),
+    (14, 1, "reopen_market"),
+    (15, 1, "close_market"),
+    (16, 1, "resolve_market"),
+    (17, 1, "dispute_market"),
+    (18, 1, "void_market"),
+    (19, 1, "place_order"),
+    (20, 1, "amend_order"),
+    (21, 1, "cancel_order"),
+    (22, 1, "cancel_orders"),
+    (23, 1, "advance_clock"),
+];
+
+/// The number of a command's kind.
+pub const fn kind_of(command: &Command) -> u16 {
+    match command {
+        Command::OpenVenue(_) => 1,
+        Command::CreateUser { .. } => 2,
+        Command::AddKey { .. } => 3,
+        Command::RevokeKey { .. } => 4,
+        Command::Deposit { .. } => 5,
+        Command::Withdraw { .. } => 6,
+        Command::CreateCategory(_) => 7,
+        Command::CreateEvent(_) => 8,
+        Command::CreateMarket(_) => 9,
+        Command::ReviseEvent { .. } => 10,
+        Command::ReviseMarket { .. } => 11,
+        Command::PublishMarket { .. } => 12,
+        Command::SuspendMarket { .. } => 13,
+        Command::ReopenMarket { .. } => 14,
+        Command::CloseMarket { .. } => 15,
+        Command::ResolveMarket { .. } => 16,
+        Command::DisputeMarket { .. } => 17,
+        Command::VoidMarket { .. } => 18,
+        Command::PlaceOrder(_) => 19,
+        Command::AmendOrder { .. } => 20,
+        Command::CancelOrder { .. } => 21,
+        Command::CancelOrders { .. } => 22,
+        Command::AdvanceClock => 23,
+    }
+}
+
+/// The name of a kind's number; `unknown` for others.
+pub fn kind_name(kind: u16) -> &'static str {
+    KINDS.iter().find(|(number, _, _)| *number == kind).map_or("unknown", |(_, _, name)| name)
+}
+
+/// Checks what the types of a command leave open: amounts, quantities, the currency's form.
+pub fn check(command: &Command) -> Result<(), BadField> {
+    match command {
+        Command::OpenVenue(rules) => currency(rules),
+        Command::Deposit { amount, .. } | Command::Withdraw { amount, .. } => positive(*amount),
+        Command::PlaceOrder(PlaceOrder { quantity, .. })
+        | Command::AmendOrder { quantity: Some(quantity), .. } => order_quantity(*quantity),
+        _ => Ok(()),
+    }
+}
+
+fn currency(rules: &Rules) -> Result<(), BadField> {
+    let letters = rules.currency.bytes().all(|b| b.is_ascii_uppercase());
+    let fits = CURRENCY_LETTERS.contains(&rules.currency.len());
+    if letters && fits { Ok(()) } else { Err(BadField("currency")) }
+}
+
+fn positive(amount: Money) -> Result<(), BadField> {
+    if amount > Money::ZERO { Ok(()) } else { Err(BadField("amount")) }
+}
+
+fn order_quantity(quantity: Lots) -> Result<(), BadField> {
+    let fits = !quantity.is_zero() && quantity.get() <= ORDER_LOTS_MAX;
+    if fits { Ok(()) } else { Err(BadField("quantity")) }
+}
+
+/// A stored moment.
+pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
+    TimeMs::new(ms).ok_or(BadField(field))
+}
+
+/// A stored moment that may be absent.
+pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
+    ms.map(|ms| time(ms, field)).transpose()
+}
+
+// Numbers of words start at 1, so that a byte that was never written stands for none of them.
+
+/// The number of an outcome.
+pub const fn outcome_number(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Yes => 1,
+        Outcome::No => 2,
+    }
+}
+
+/// The outcome of a number.
+pub const fn outcome(number: u8, field: &'static str) -> Result<Outcome, BadField> {
+    match number {
+        1 => Ok(Outcome::Yes),
+        2 => Ok(Outcome::No),
+        _ => Err(BadField(field)),
+    }
+}
+
+/// The number of a side.
+pub const fn side_number(side: Side) -> u8 {
+    match side {
+        Side::Buy => 1,
+        Side::Sell => 2,
+    }
+}
+
+/// The side of a number.
+pub const fn side(number: u8) -> Result<Side, BadField> {
+    match number {
+        1 => Ok(Side::Buy),
+        2 => Ok(Side::Sell),
+        _ => Err(BadField("side")),
+    }
+}
+
+/// The number of a time in force, and the expiry that only the first may carry.
+pub fn time_in_force_number(time_in_force: TimeInForce) -> (u8, Option<i64>) {
+    match time_in_force {
+        TimeInForce::GoodTillCancelled { expires_at } => (1, expires_at.map(TimeMs::get)),
+        TimeInForce::ImmediateOrCancel => (2, None),
+        TimeInForce::FillOrKill => (3, None),
+    }
+}
+
+/// The time in force of a number and an expiry.
+pub fn time_in_force(number: u8, expires_at: Option<i64>) -> Result<TimeInForce, BadField> {
+    match (number, time_option(expires_at, "expires_at")?) {
+        (1, expires_at) => Ok(TimeInForce::GoodTillCancelled { expires_at }),
+        (2, None) => Ok(TimeInForce::ImmediateOrCancel),
+        (3, None) => Ok(TimeInForce::FillOrKill),
+        (2 | 3, Some(_)) => Err(BadField("expires_at")),
+        _ => Err(BadField("time_in_force")),
+    }
+}
+
+/// The number of a self-trade mode.
+pub const fn self_trade_number(mode: SelfTradePrevention) -> u8 {
+    match mode {
+        SelfTradePrevention::CancelTaker => 1,
+        SelfTradePrevention::CancelMaker => 2,
+        SelfTradePrevention::CancelBoth => 3,
+    }
+}
+
+/// The self-trade mode of a number.
+pub const fn self_trade(number: u8) -> Result<SelfTradePrevention, BadField> {
+    match number {
+        1 => Ok(SelfTradePrevention::CancelTaker),
+        2 => Ok(SelfTradePrevention::CancelMaker),
+        3 => Ok(SelfTradePrevention::CancelBoth),
+        _ => Err(BadField("self_trade")),
+    }
+}
+
+/// The number of a condition.
+pub const fn condition_number(condition: Condition) -> u8 {
+    match condition {
+        Condition::Unconditional => 1,
+        Condition::PostOnly => 2,
+        Condition::ReduceOnly => 3,
+        Condition::PostOnlyReduceOnly => 4,
+    }
+}
+
+/// The condition of a number.
+pub const fn condition(number: u8) -> Result<Condition, BadField> {
+    match number {
+        1 => Ok(Condition::Unconditional),
+        2 => Ok(Condition::PostOnly),
+        3 => Ok(Condition::ReduceOnly),
+        4 => Ok(Condition::PostOnlyReduceOnly),
+        _ => Err(BadField("condition")),
+    }
+}
+
+/// The number of a role.
+pub const fn role_number(role: Role) -> u8 {
+    match role {
+        Role::Trader => 1,
+        Role::Operator => 2,
+    }
+}
+
+/// The role of a number.
+pub const fn role(number: u8) -> Result<Role, BadField> {
+    match number {
+        1 => Ok(Role::Trader),
+        2 => Ok(Role::Operator),
+        _ => Err(BadField("role")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_numbered_once() {
+        for (index, (number, version, _)) in KINDS.iter().enumerate() {
+            assert_eq!(usize::from(*number), index + 1);
+            assert_eq!(*version, 1);
+        }
+    }
+
+    #[test]
+    fn every_word_has_one_number_and_no_other_number_is_a_word() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(outcome(byte, "x").map_or(0, outcome_number), pick(byte, 2));
+            assert_eq!(side(byte).map_or(0, side_number), pick(byte, 2));
+            assert_eq!(role(byte).map_or(0, role_number), pick(byte, 2));
+            assert_eq!(self_trade(byte).map_or(0, self_trade_number), pick(byte, 3));
+            assert_eq!(condition(byte).map_or(0, condition_number), pick(byte, 4));
+            let force = time_in_force(byte, None).map_or(0, |t| time_in_force_number(t).0);
+            assert_eq!(force, pick(byte, 3));
+            assert_eq!(time_in_force(byte, Some(1)).is_ok(), byte == 1);
+        }
+    }
+
+    fn pick(byte: u8, highest: u8) -> u8 {
+        if (1..=highest).contains(&byte) { byte } else { 0 }
+    }
+}

@@ -1,0 +1,107 @@
+//! The journal: every record in blocks, chained by hash, on disk before anyone is answered.
+//!
+//! Must not know: why a command is right, who waits for it, what it did.
+
+pub mod block;
+pub mod fields;
+pub mod marker;
+pub mod memory;
+pub mod record;
+pub mod recovery;
+pub mod store;
+
+use std::ops::Deref;
+
+pub use block::Head;
+
+use self::block::{Block, BlockFault};
+use self::store::StoreError;
+use crate::exchange::units::Sequence;
+
+/// Something that exists: it is on disk and was verified. Only [`Journal::append`] and
+/// [`Journal::read`] make one, and the exchange is fed nothing else, so that nothing is applied
+/// that a power cut could take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Durable<T>(T);
+
+impl<T> Deref for Durable<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Blocks in verified order, the first of them the one that holds the record asked for.
+pub type Blocks<'a> = Box<dyn Iterator<Item = Result<Durable<Block>, JournalError>> + 'a>;
+
+/// A journal: blocks go to its end and are read back in order.
+pub trait Journal: Send {
+    /// Where it ends.
+    fn head(&self) -> &Head;
+
+    /// Puts a block at the end and returns once it is on disk. After any error the journal takes
+    /// nothing more until it is opened anew.
+    fn append(&mut self, block: Block) -> Result<Durable<Block>, JournalError>;
+
+    /// Reads from the block that holds record `from` to the end, one block in memory at a time.
+    /// Every block is verified, and that the last of them is the journal's head; the first error
+    /// ends the reading.
+    fn read(&self, from: Sequence) -> Blocks<'_>;
+}
+
+/// Damage found in a journal. It is reported, never mended and never read over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("journal damaged in the block of record {block}: {fault}")]
+pub struct Damage {
+    /// First sequence of the damaged block.
+    pub block: Sequence,
+    /// What is wrong with it.
+    pub fault: BlockFault,
+}
+
+/// Why the journal did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// The block was not written, and was marked as refused on disk: it will not come back.
+    #[error(
+        "APPEND_REFUSED: the block of record {first} was not journaled and never will be: {cause}"
+    )]
+    Refused {
+        /// First sequence of the block.
+        first: Sequence,
+        /// What failed.
+        cause: StoreError,
+    },
+    /// The block may be on disk or not, and could not be marked as refused. The next start
+    /// decides; until then nobody may be told either way.
+    #[error(
+        "APPEND_UNKNOWN: whether the block of record {first} is journaled is known at the next \
+         start only: {cause}; marking it as refused failed too: {marking}"
+    )]
+    Unknown {
+        /// First sequence of the block.
+        first: Sequence,
+        /// What failed.
+        cause: StoreError,
+        /// Why it could not be marked.
+        marking: StoreError,
+    },
+    /// The block does not follow the journal's head; nothing was written.
+    #[error("APPEND_MISFIT: the block of record {first} is not the next: {fault}")]
+    Misfit {
+        /// First sequence of the block.
+        first: Sequence,
+        /// What does not fit.
+        fault: BlockFault,
+    },
+    /// An earlier append failed; nothing is taken until the journal is opened anew.
+    #[error("APPEND_STOPPED: an earlier append failed; open the journal anew")]
+    Stopped,
+    /// The store could not be read.
+    #[error("READ_FAILED: {0}")]
+    Read(StoreError),
+    /// What was read is not what was written.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+}

@@ -1,0 +1,347 @@
+//! A record's bytes: our own header of 16 bytes, then a flat struct in bincode, one struct a kind
+//! and version. The only place that knows bincode (journal-format.md, "Records").
+
+mod kinds;
+
+use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
+use bincode::enc::write::Writer;
+use bincode::{BorrowDecode, Decode, Encode};
+
+use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
+use super::fields::{self, BadField, kind_name};
+use crate::exchange::command::{Command, Record};
+use crate::exchange::units::{Sequence, TimeMs};
+
+/// Bytes before each body: its length, kind, version and time.
+pub const RECORD_HEADER_BYTES: usize = 16;
+/// Largest record, header included: alone it fills a block.
+pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
+/// Version of every body that this software writes.
+const BODY_VERSION: u16 = 1;
+
+/// Little-endian and fixed-width, because variable-width integers have several spellings and a
+/// hash chain must have one; limited, because a forged length must not allocate.
+type Spelling = Configuration<LittleEndian, Fixint, Limit<RECORD_BYTES_MAX>>;
+const SPELLING: Spelling = bincode::config::standard()
+    .with_little_endian()
+    .with_fixed_int_encoding()
+    .with_limit::<RECORD_BYTES_MAX>();
+
+/// Why bytes are not a record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// The bytes end inside the record's header or body.
+    #[error("RECORD_TRUNCATED: the bytes end inside a record")]
+    Truncated,
+    /// A kind that this version of the format has not.
+    #[error("RECORD_UNKNOWN_KIND: no record kind has the number {0}")]
+    UnknownKind(u16),
+    /// A known kind in a version that this software cannot read.
+    #[error("RECORD_UNKNOWN_VERSION: {name} has no version {1}", name = kind_name(*.0))]
+    UnknownVersion(u16, u16),
+    /// The stamp lies before 1970 or after 9999.
+    #[error("RECORD_TIME: {0} ms is no moment between 1970 and 9999")]
+    Time(i64),
+    /// The body does not spell its kind's struct: cut short, a bad tag, text that is not UTF-8.
+    #[error("RECORD_BODY: the body is no {name}", name = kind_name(*.0))]
+    Body(u16),
+    /// The body goes on after its kind's last field.
+    #[error("RECORD_TRAILING: {0} bytes follow the last field")]
+    Trailing(usize),
+    /// A field holds a value outside its range.
+    #[error("RECORD_FIELD: {name}.{1} is out of range", name = kind_name(*.0))]
+    Field(u16, &'static str),
+}
+
+/// Why a record cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// Its texts are longer than a block.
+    #[error("ENCODE_TOO_LARGE: the record is larger than {RECORD_BYTES_MAX} bytes")]
+    TooLarge,
+    /// A field holds a value outside its range.
+    #[error("ENCODE_FIELD: {name}.{1} is out of range", name = kind_name(*.0))]
+    Field(u16, &'static str),
+    /// The record's sequence is not the one after the last.
+    #[error("ENCODE_SEQUENCE: expected record {expected}, found {found}")]
+    Sequence {
+        /// The next free sequence.
+        expected: Sequence,
+        /// The record's.
+        found: Sequence,
+    },
+    /// The record is stamped before the record it follows.
+    #[error("ENCODE_TIME: record {0} is stamped earlier than the one before it")]
+    Time(Sequence),
+    /// A block of no records.
+    #[error("ENCODE_EMPTY: a block holds at least one record")]
+    Empty,
+}
+
+/// Whether a command can be journaled at all. Asked before a command is stamped, so that one
+/// that cannot be written never shares a block with those that can.
+pub fn admit(command: &Command) -> Result<(), EncodeError> {
+    encode(command, TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
+}
+
+/// Appends a record's bytes to `out`, which grows to `bytes_max` at most; as it was on error.
+pub fn encode(
+    command: &Command,
+    time: TimeMs,
+    out: &mut Vec<u8>,
+    bytes_max: usize,
+) -> Result<(), EncodeError> {
+    let kind = fields::kind_of(command);
+    fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field))?;
+    let start = out.len();
+    let mut tail = Tail { out, bytes_max: bytes_max.min(start.saturating_add(RECORD_BYTES_MAX)) };
+    // The length comes first and is known last.
+    let written = tail
+        .write(&[0; 4])
+        .and_then(|()| tail.write(&kind.to_le_bytes()))
+        .and_then(|()| tail.write(&BODY_VERSION.to_le_bytes()))
+        .and_then(|()| tail.write(&time.get().to_le_bytes()))
+        .and_then(|()| kinds::spell(command, &mut tail));
+    let bytes = out.len().saturating_sub(start);
+    let body = u32::try_from(bytes.saturating_sub(RECORD_HEADER_BYTES));
+    let place = out.get_mut(start..).and_then(|record| record.first_chunk_mut::<4>());
+    if let (Ok(()), Ok(body), Some(place)) = (written, body, place) {
+        *place = body.to_le_bytes();
+        Ok(())
+    } else {
+        out.truncate(start);
+        Err(EncodeError::TooLarge)
+    }
+}
+
+/// Reads the record at the start of `bytes` as number `sequence`; also says how many bytes it
+/// takes.
+pub fn decode(bytes: &[u8], sequence: Sequence) -> Result<(Record, usize), RecordError> {
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or(RecordError::Truncated)?;
+    let (kind, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::Truncated)?;
+    let (version, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::Truncated)?;
+    let (stamp, rest) = rest.split_first_chunk::<8>().ok_or(RecordError::Truncated)?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let body = rest.get(..length).ok_or(RecordError::Truncated)?;
+    let (kind, version) = (u16::from_le_bytes(*kind), u16::from_le_bytes(*version));
+    let known = fields::KINDS.iter().any(|(number, _, _)| *number == kind);
+    if !known {
+        return Err(RecordError::UnknownKind(kind));
+    }
+    if version != BODY_VERSION {
+        return Err(RecordError::UnknownVersion(kind, version));
+    }
+    let stamp = i64::from_le_bytes(*stamp);
+    let time = TimeMs::new(stamp).ok_or(RecordError::Time(stamp))?;
+    let bad_field = |BadField(field): BadField| RecordError::Field(kind, field);
+    let command = kinds::read(&Body { kind, bytes: body })?;
+    fields::check(&command).map_err(bad_field)?;
+    let taken = RECORD_HEADER_BYTES.saturating_add(length);
+    Ok((Record { sequence, time, command }, taken))
+}
+
+/// A buffer's end, which refuses to grow past a bound.
+struct Tail<'a> {
+    out: &'a mut Vec<u8>,
+    bytes_max: usize,
+}
+
+impl Writer for Tail<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), bincode::error::EncodeError> {
+        if self.out.len().saturating_add(bytes.len()) > self.bytes_max {
+            return Tail::no_room();
+        }
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Tail<'_> {
+    /// The answer where something does not fit.
+    const fn no_room() -> Spelled {
+        Err(bincode::error::EncodeError::UnexpectedEnd)
+    }
+
+    /// Spells one flat struct.
+    fn put(&mut self, body: impl Encode) -> Spelled {
+        bincode::encode_into_writer(body, &mut *self, SPELLING)
+    }
+}
+
+/// Whether a body found room.
+type Spelled = Result<(), bincode::error::EncodeError>;
+
+/// A body's bytes and the kind they claim to be.
+struct Body<'a> {
+    kind: u16,
+    bytes: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// Reads one flat struct; every byte must belong to it.
+    fn read<T: BorrowDecode<'a, ()>>(&self) -> Result<T, RecordError> {
+        let (body, taken) = bincode::borrow_decode_from_slice(self.bytes, SPELLING)
+            .map_err(|_| RecordError::Body(self.kind))?;
+        match self.bytes.len().saturating_sub(taken) {
+            0 => Ok(body),
+            trailing => Err(RecordError::Trailing(trailing)),
+        }
+    }
+}
+
+// The flat structs, one a kind. Their order of fields is the order on disk; a struct is never
+// changed, a new version gets a new struct.
+
+#[derive(Clone, Copy, Encode, BorrowDecode)]
+struct TextsV1<'a> {
+    pt: &'a str,
+    en: &'a str,
+    es: &'a str,
+}
+#[derive(Encode, BorrowDecode)]
+struct OpenVenueV1<'a> {
+    rules_version: u32,
+    currency: &'a str,
+    user_open_orders_max: u32,
+}
+#[derive(Encode, BorrowDecode)]
+struct CreateUserV1<'a> {
+    profile_name: &'a str,
+    profile_pic: &'a str,
+}
+#[derive(Encode, BorrowDecode)]
+struct AddKeyV1<'a> {
+    user: u32,
+    role: u8,
+    label: &'a str,
+    hash: [u8; 32],
+}
+#[derive(Encode, Decode)]
+struct RevokeKeyV1 {
+    user: u32,
+    key: u32,
+}
+#[derive(Encode, Decode)]
+struct DepositV1 {
+    user: u32,
+    amount: i64,
+}
+#[derive(Encode, Decode)]
+struct WithdrawV1 {
+    user: u32,
+    amount: i64,
+}
+#[derive(Encode, BorrowDecode)]
+struct CreateCategoryV1<'a> {
+    name: &'a str,
+    slug: &'a str,
+}
+#[derive(Encode, BorrowDecode)]
+struct CreateEventV1<'a> {
+    titles: TextsV1<'a>,
+    sub_titles: TextsV1<'a>,
+    descriptions: TextsV1<'a>,
+    images: Vec<&'a str>,
+    highlighted: bool,
+    categories: Vec<u32>,
+}
+#[derive(Encode, BorrowDecode)]
+struct CreateMarketV1<'a> {
+    questions: TextsV1<'a>,
+    descriptions: TextsV1<'a>,
+    yes_text: TextsV1<'a>,
+    no_text: TextsV1<'a>,
+    logo: &'a str,
+    deadline: i64,
+    categories: Vec<u32>,
+    event: Option<u32>,
+    highlighted: bool,
+    dispute_window_seconds: u32,
+}
+#[derive(Encode, BorrowDecode)]
+struct ReviseEventV1<'a> {
+    event: u32,
+    titles: Option<TextsV1<'a>>,
+    sub_titles: Option<TextsV1<'a>>,
+    descriptions: Option<TextsV1<'a>>,
+    images: Option<Vec<&'a str>>,
+    highlighted: Option<bool>,
+    categories: Option<Vec<u32>>,
+}
+#[derive(Encode, BorrowDecode)]
+struct ReviseMarketV1<'a> {
+    market: u32,
+    questions: Option<TextsV1<'a>>,
+    descriptions: Option<TextsV1<'a>>,
+    yes_text: Option<TextsV1<'a>>,
+    no_text: Option<TextsV1<'a>>,
+    logo: Option<&'a str>,
+    deadline: Option<i64>,
+    categories: Option<Vec<u32>>,
+    highlighted: Option<bool>,
+}
+#[derive(Encode, Decode)]
+struct PublishMarketV1 {
+    market: u32,
+}
+#[derive(Encode, Decode)]
+struct SuspendMarketV1 {
+    market: u32,
+}
+#[derive(Encode, Decode)]
+struct ReopenMarketV1 {
+    market: u32,
+    deadline: Option<i64>,
+}
+#[derive(Encode, Decode)]
+struct CloseMarketV1 {
+    market: u32,
+}
+#[derive(Encode, Decode)]
+struct ResolveMarketV1 {
+    market: u32,
+    winner: u8,
+}
+#[derive(Encode, Decode)]
+struct DisputeMarketV1 {
+    market: u32,
+}
+#[derive(Encode, Decode)]
+struct VoidMarketV1 {
+    market: u32,
+    price: u8,
+}
+#[derive(Encode, Decode)]
+struct PlaceOrderV1 {
+    user: u32,
+    market: u32,
+    outcome: u8,
+    side: u8,
+    price: u8,
+    quantity: u64,
+    time_in_force: u8,
+    expires_at: Option<i64>,
+    self_trade: u8,
+    condition: u8,
+    valid_until: Option<i64>,
+    copy_from: Option<u32>,
+}
+#[derive(Encode, Decode)]
+struct AmendOrderV1 {
+    user: u32,
+    order: u64,
+    price: Option<u8>,
+    quantity: Option<u64>,
+}
+#[derive(Encode, Decode)]
+struct CancelOrderV1 {
+    user: u32,
+    order: u64,
+}
+#[derive(Encode, Decode)]
+struct CancelOrdersV1 {
+    user: u32,
+    market: Option<u32>,
+}
+#[derive(Encode, Decode)]
+struct AdvanceClockV1 {}

@@ -1,0 +1,308 @@
+//! The journal over a store of blocks: appends, refusals, recovery and verified reading. The
+//! store itself is behind a small trait, so that tests can make each of its steps fail.
+
+use std::path::PathBuf;
+
+use super::block::{Block, BlockFault, Head, RawBlock};
+use super::marker::Marker;
+use super::recovery::{self, Beyond, Reason, Tail, Verdict};
+use super::{Blocks, Damage, Durable, Journal, JournalError};
+use crate::exchange::units::Sequence;
+
+/// Blocks verified when a journal is opened. The last one is the head; those before it show at
+/// once that a wrong or shortened copy was put in its place. Reading verifies all.
+const OPEN_BLOCKS: usize = 8;
+
+/// What a store was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Opening it.
+    Open,
+    /// Reading.
+    Read,
+    /// Handing it a block.
+    Put,
+    /// Flushing what it was handed to the file.
+    Flush,
+    /// Syncing the file to the disk.
+    Sync,
+    /// Removing blocks.
+    Remove,
+    /// Reading or writing the refused marker.
+    Mark,
+}
+
+/// A store's failure: at which step, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{step:?} failed: {what}")]
+pub struct StoreError {
+    /// The step that failed.
+    pub step: Step,
+    /// The store's or system's own words.
+    pub what: String,
+}
+
+impl StoreError {
+    /// A failure of `step`.
+    pub fn new(step: Step, what: impl std::fmt::Display) -> StoreError {
+        StoreError { step, what: what.to_string() }
+    }
+}
+
+/// A key and the bytes stored under it.
+pub type Stored = (Sequence, Vec<u8>);
+
+/// Keeps blocks by the sequence of their first record, and the refused marker beside them.
+/// A put is durable after the flush and the sync that follow it.
+pub trait BlockStore: Send {
+    /// Keeps `bytes` under `first`.
+    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError>;
+    /// Writes everything kept to the file.
+    fn flush(&mut self) -> Result<(), StoreError>;
+    /// Returns once the file is on the disk.
+    fn sync(&mut self) -> Result<(), StoreError>;
+    /// Forgets every block from `first` on.
+    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError>;
+    /// The block with the highest key up to `key`.
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
+    /// The block with the lowest key from `key` on.
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
+    /// The refused marker.
+    fn marker(&self) -> Result<Marker, StoreError>;
+    /// Overwrites the refused marker and returns once it is on the disk.
+    fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
+}
+
+/// What opening a journal found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovered {
+    /// Where it ends.
+    pub head: Head,
+    /// First sequence of the refused block that was removed, if there was one.
+    pub cut: Option<Sequence>,
+}
+
+/// Why a journal was not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Another process, or another handle of this one, has it open.
+    #[error("OPEN_LOCKED: {0} is in use by another process")]
+    Locked(PathBuf),
+    /// There is no journal, and none was to be made.
+    #[error("OPEN_MISSING: {0} holds no journal")]
+    Missing(PathBuf),
+    /// The store has files that are never synced to disk: its blocks cannot be trusted.
+    #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
+    Blobs(PathBuf),
+    /// The store or the file system failed.
+    #[error("OPEN_FAILED: {0}")]
+    Store(#[from] StoreError),
+    /// The blocks are damaged.
+    #[error("RECOVERY_TAIL: {0}")]
+    Damaged(#[from] Damage),
+    /// The journal's state allows no safe start.
+    #[error(transparent)]
+    Refused(Reason),
+}
+
+/// A journal over any store.
+#[derive(Debug)]
+pub struct StoredJournal<S> {
+    store: S,
+    head: Head,
+    stopped: bool,
+}
+
+impl<S: BlockStore> StoredJournal<S> {
+    /// Takes over what the store holds, after recovery.
+    pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
+        let marker = store.marker()?;
+        let (limit, beyond) = match marker {
+            Marker::Refused { first, .. } => (before(first), beyond(&store, first)?),
+            Marker::Clear | Marker::Unreadable => (LAST, Beyond::Nothing),
+        };
+        let last = last_blocks(&store, limit)?;
+        let (tail, head) = match &last {
+            Ok(None) => (Tail::Empty, Head::START),
+            Ok(Some(head)) => (Tail::Sound, *head),
+            Err(_) => (Tail::Damaged, Head::START),
+        };
+        let refused_first = limit.next();
+        let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
+        let cut = match (verdict, last) {
+            (Verdict::Accept, _) => None,
+            (Verdict::Clear, _) => {
+                store.mark(Marker::Clear)?;
+                None
+            }
+            (Verdict::Cut, _) => {
+                store.remove_from(refused_first)?;
+                store.flush()?;
+                store.sync()?;
+                // Only a cut that is on disk allows the marker to go.
+                store.mark(Marker::Clear)?;
+                Some(refused_first)
+            }
+            (Verdict::Refuse(Reason::TailDamaged), Err(damage)) => return Err(damage.into()),
+            (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
+        };
+        Ok((StoredJournal { store, head, stopped: false }, Recovered { head, cut }))
+    }
+
+    /// A journal in a store known to be empty.
+    pub(super) const fn begin(store: S) -> StoredJournal<S> {
+        StoredJournal { store, head: Head::START, stopped: false }
+    }
+
+    fn write(&mut self, block: &Block) -> Result<(), StoreError> {
+        self.store.put(block.first(), block.bytes())?;
+        self.store.flush()?;
+        self.store.sync()
+    }
+}
+
+impl<S: BlockStore> Journal for StoredJournal<S> {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn append(&mut self, block: Block) -> Result<Durable<Block>, JournalError> {
+        if self.stopped {
+            return Err(JournalError::Stopped);
+        }
+        // Stays true unless everything below succeeds.
+        self.stopped = true;
+        let first = block.first();
+        block.follows(&self.head).map_err(|fault| JournalError::Misfit { first, fault })?;
+        if let Err(cause) = self.write(&block) {
+            // The write may reach the disk yet, so its refusal must.
+            let marker = Marker::Refused { first, previous: self.head.hash };
+            return Err(match self.store.mark(marker) {
+                Ok(()) => JournalError::Refused { first, cause },
+                Err(marking) => JournalError::Unknown { first, cause, marking },
+            });
+        }
+        self.head = block.head();
+        self.stopped = false;
+        Ok(Durable(block))
+    }
+
+    fn read(&self, from: Sequence) -> Blocks<'_> {
+        Box::new(Reader { store: &self.store, end: self.head, place: Place::Before(from) })
+    }
+}
+
+/// The highest key.
+const LAST: Sequence = Sequence::new(u64::MAX);
+
+fn before(sequence: Sequence) -> Sequence {
+    Sequence::new(sequence.get().saturating_sub(1))
+}
+
+/// What the store holds from the refused sequence on.
+fn beyond(store: &impl BlockStore, refused: Sequence) -> Result<Beyond, StoreError> {
+    let Some((key, _)) = store.at_or_after(refused)? else { return Ok(Beyond::Nothing) };
+    let next = store.at_or_after(refused.next())?;
+    let only_it = key == refused && next.is_none();
+    Ok(if only_it { Beyond::TheRefused } else { Beyond::Others })
+}
+
+/// Verifies the last blocks up to key `limit`; the head they lead to.
+fn last_blocks(
+    store: &impl BlockStore,
+    limit: Sequence,
+) -> Result<Result<Option<Head>, Damage>, StoreError> {
+    let mut stored = Vec::new();
+    let mut next = store.at_or_before(limit)?;
+    while stored.len() < OPEN_BLOCKS {
+        let Some((key, bytes)) = next.take() else { break };
+        stored.push((key, bytes));
+        next = if key == Sequence::ZERO { None } else { store.at_or_before(before(key))? };
+    }
+    // The first block of all must be the first of a journal; an inner one only says after which
+    // it was built.
+    let mut head = if next.is_none() { Some(Head::START) } else { None };
+    for (key, bytes) in stored.into_iter().rev() {
+        let read = RawBlock::new(bytes).decode();
+        let after = match (&head, &read) {
+            (Some(head), _) => *head,
+            (None, Ok(block)) => block.built_after(),
+            (None, Err(_)) => Head::START,
+        };
+        match recovery::judge(key, read, &after) {
+            Ok(block) => head = Some(block.head()),
+            Err(fault) => return Ok(Err(Damage { block: key, fault })),
+        }
+    }
+    Ok(Ok(head.filter(|head| *head != Head::START)))
+}
+
+/// Where a reader stands.
+enum Place {
+    /// Nothing read; the first block is the one that holds this record.
+    Before(Sequence),
+    /// After the block that led to this head.
+    After(Head),
+    /// At the end, or at an error.
+    Over,
+}
+
+/// Reads and verifies block after block.
+struct Reader<'a, S> {
+    store: &'a S,
+    end: Head,
+    place: Place,
+}
+
+impl<S: BlockStore> Reader<'_, S> {
+    /// The head before the block that holds `from`: verified by the block before it, or the start.
+    fn enter(&self, from: Sequence) -> Result<Head, JournalError> {
+        let holding = self.store.at_or_before(from).map_err(JournalError::Read)?;
+        let Some((first, _)) = holding else { return Ok(Head::START) };
+        if first <= Head::START.sequence.next() {
+            return Ok(Head::START);
+        }
+        let earlier = self.store.at_or_before(before(first)).map_err(JournalError::Read)?;
+        let Some((key, bytes)) = earlier else { return Ok(Head::START) };
+        let read = RawBlock::new(bytes).decode();
+        let after = read.as_ref().map_or(Head::START, Block::built_after);
+        let judged = recovery::judge(key, read, &after);
+        judged.map(|block| block.head()).map_err(|fault| Damage { block: key, fault }.into())
+    }
+
+    fn next_block(&self, head: &Head) -> Result<Option<Block>, JournalError> {
+        if head.sequence >= self.end.sequence {
+            let same = head == &self.end || self.end == Head::START;
+            let fault = BlockFault::Chain { expected: self.end.hash, found: head.hash };
+            let damage = Damage { block: self.end.sequence, fault };
+            return if same { Ok(None) } else { Err(damage.into()) };
+        }
+        let next = head.sequence.next();
+        let found = self.store.at_or_after(next).map_err(JournalError::Read)?;
+        let Some((key, bytes)) = found else {
+            let fault = BlockFault::Missing(self.end.sequence);
+            return Err(Damage { block: next, fault }.into());
+        };
+        let judged = recovery::judge(key, RawBlock::new(bytes).decode(), head);
+        judged.map(Some).map_err(|fault| Damage { block: key, fault }.into())
+    }
+}
+
+impl<S: BlockStore> Iterator for Reader<'_, S> {
+    type Item = Result<Durable<Block>, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entered = match self.place {
+            Place::Before(from) if from > self.end.sequence => return None,
+            Place::Before(from) => self.enter(from),
+            Place::After(head) => Ok(head),
+            Place::Over => return None,
+        };
+        let read = entered.and_then(|head| self.next_block(&head));
+        self.place = match &read {
+            Ok(Some(block)) => Place::After(block.head()),
+            _ => Place::Over,
+        };
+        read.map(|block| block.map(Durable)).transpose()
+    }
+}

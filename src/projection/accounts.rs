@@ -1,0 +1,256 @@
+//! Users, their API keys and their money.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::command::{KeyHash, Role};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{KeyId, KeyNo, UserId, UserNo};
+use crate::exchange::units::{Money, TimeMs};
+
+/// An account's money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Balance {
+    /// Free to use.
+    pub available: Money,
+    /// Backs resting orders.
+    pub reserved: Money,
+}
+
+/// A user.
+#[derive(Debug, Clone)]
+pub struct UserRow {
+    /// Number.
+    pub no: UserNo,
+    /// Outside id.
+    pub id: UserId,
+    /// Public name.
+    pub profile_name: Arc<str>,
+    /// Picture URL.
+    pub profile_pic: Arc<str>,
+    /// When the user was created.
+    pub created_at: TimeMs,
+    /// Money.
+    pub balance: Balance,
+}
+
+/// An API key, without the key.
+#[derive(Debug, Clone)]
+pub struct KeyRow {
+    /// Number.
+    pub no: KeyNo,
+    /// Outside id.
+    pub id: KeyId,
+    /// Owner.
+    pub user: UserNo,
+    /// What it may do.
+    pub role: Role,
+    /// The operator's note.
+    pub label: Arc<str>,
+    /// Hash of the key.
+    pub hash: KeyHash,
+    /// When it was given.
+    pub created_at: TimeMs,
+    /// When it was taken away.
+    pub revoked_at: Option<TimeMs>,
+}
+
+/// Users, keys and balances. Ids grow with numbers, so an id is found by bisection of the rows:
+/// O(log n), without a second table.
+#[derive(Debug, Default)]
+pub struct Accounts {
+    currency: Box<str>,
+    users: Vec<UserRow>,
+    keys: Vec<KeyRow>,
+    keys_of: Vec<Vec<KeyNo>>,
+    keys_by_hash: FxHashMap<KeyHash, KeyNo>,
+}
+
+impl Accounts {
+    /// Code of the venue's currency; empty before the venue opened.
+    pub fn currency(&self) -> &str {
+        &self.currency
+    }
+
+    /// The number behind a user's id. O(log n).
+    pub fn user_no(&self, id: UserId) -> Option<UserNo> {
+        let index = self.users.binary_search_by_key(&id, |row| row.id).ok()?;
+        self.users.get(index).map(|row| row.no)
+    }
+
+    /// A user. O(1).
+    pub fn user(&self, user: UserNo) -> Option<&UserRow> {
+        self.users.get(user.index())
+    }
+
+    /// All users, the newest first.
+    pub fn users_newest_first(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &UserRow> + ExactSizeIterator {
+        self.users.iter().rev()
+    }
+
+    /// How many users there are.
+    pub const fn users_count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// The key with this hash, unless it was revoked. O(1).
+    pub fn key_by_hash(&self, hash: &KeyHash) -> Option<&KeyRow> {
+        self.key(*self.keys_by_hash.get(hash)?)
+    }
+
+    /// The number behind a key's id. O(log n).
+    pub fn key_no(&self, id: KeyId) -> Option<KeyNo> {
+        let index = self.keys.binary_search_by_key(&id, |row| row.id).ok()?;
+        self.keys.get(index).map(|row| row.no)
+    }
+
+    /// A key, revoked or not. O(1).
+    pub fn key(&self, key: KeyNo) -> Option<&KeyRow> {
+        self.keys.get(key.index())
+    }
+
+    /// A user's keys, oldest first, revoked ones too.
+    pub fn keys_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
+        let keys = self.keys_of.get(user.index()).map_or(&[][..], Vec::as_slice);
+        keys.iter().filter_map(|key| self.key(*key))
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::VenueOpened(rules) => {
+                self.currency = rules.currency.as_str().into();
+                Ok(())
+            }
+            Effect::UserCreated { user, profile_name, profile_pic } => {
+                is_next(user.index(), self.users.len())?;
+                self.keys_of.push(Vec::new());
+                self.users.push(UserRow {
+                    no: *user,
+                    id: UserId::derive(at.time, at.sequence, 0),
+                    profile_name: profile_name.as_str().into(),
+                    profile_pic: profile_pic.as_str().into(),
+                    created_at: at.time,
+                    balance: Balance::default(),
+                });
+                Ok(())
+            }
+            Effect::KeyAdded { user, key, role, label, hash } => {
+                is_next(key.index(), self.keys.len())?;
+                let unknown = Fault::UnknownUser(*user);
+                self.keys_of.get_mut(user.index()).ok_or(unknown)?.push(*key);
+                self.keys_by_hash.insert(*hash, *key);
+                self.keys.push(KeyRow {
+                    no: *key,
+                    id: KeyId::derive(at.time, at.sequence, 0),
+                    user: *user,
+                    role: *role,
+                    label: label.as_str().into(),
+                    hash: *hash,
+                    created_at: at.time,
+                    revoked_at: None,
+                });
+                Ok(())
+            }
+            Effect::KeyRevoked { key, .. } => {
+                let row = self.keys.get_mut(key.index()).ok_or(Fault::UnknownKey(*key))?;
+                row.revoked_at = Some(at.time);
+                if self.keys_by_hash.get(&row.hash) == Some(key) {
+                    self.keys_by_hash.remove(&row.hash);
+                }
+                Ok(())
+            }
+            Effect::AccountChanged { user, available, reserved } => {
+                let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
+                row.balance = Balance { available: *available, reserved: *reserved };
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Projection for Accounts {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::units::Sequence;
+
+    const HASH: KeyHash = KeyHash([7; 32]);
+
+    fn added(key: u32, hash: KeyHash) -> Effect {
+        let (role, label) = (Role::Trader, "laptop".to_owned());
+        Effect::KeyAdded { user: BOB, key: KeyNo(key), role, label, hash }
+    }
+
+    #[test]
+    fn an_id_leads_to_its_user_only_if_all_of_it_is_right() {
+        let mut accounts = Accounts::default();
+        for (sequence, no) in [(4, 0), (9, 1), (12, 2)] {
+            assert_eq!(fold(&mut accounts, sequence, &[user(UserNo(no))]), 0);
+        }
+        let id = UserId::derive(at(9), Sequence::new(9), 0);
+        assert_eq!(accounts.user_no(id), Some(UserNo(1)));
+        let wrong_time = UserId::derive(at(8), Sequence::new(9), 0);
+        assert_eq!(accounts.user_no(wrong_time), None);
+        let newest: Vec<u32> = accounts.users_newest_first().map(|row| row.no.0).collect();
+        assert_eq!(newest, [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_revoked_key_opens_nothing_but_is_remembered() {
+        let mut accounts: Accounts = opened();
+        assert_eq!(fold(&mut accounts, 2, &[added(0, HASH)]), 0);
+        assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.user), Some(BOB));
+        let revoked = Effect::KeyRevoked { user: BOB, key: KeyNo(0) };
+        assert_eq!(fold(&mut accounts, 3, &[revoked.clone()]), 0);
+        assert!(accounts.key_by_hash(&HASH).is_none());
+        let id = KeyId::derive(at(2), Sequence::new(2), 0);
+        let row = accounts.key_no(id).and_then(|key| accounts.key(key)).unwrap();
+        assert_eq!(row.revoked_at, Some(at(3)));
+        assert_eq!(accounts.keys_of(BOB).count(), 1);
+
+        // Given anew, the same hash is the new key's, and the old one's end does not touch it.
+        assert_eq!(fold(&mut accounts, 4, &[added(1, HASH)]), 0);
+        assert_eq!(fold(&mut accounts, 5, &[revoked]), 0);
+        assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.no), Some(KeyNo(1)));
+    }
+
+    #[test]
+    fn the_last_word_of_a_record_on_an_account_is_the_truth() {
+        let mut accounts: Accounts = opened();
+        let says = |available, reserved| Effect::AccountChanged {
+            user: ANN,
+            available: Money::new(available),
+            reserved: Money::new(reserved),
+        };
+        let deposited = Effect::Deposited { user: ANN, amount: Money::new(100) };
+        assert_eq!(fold(&mut accounts, 2, &[deposited, says(100, 0), says(40, 60)]), 0);
+        let balance = accounts.user(ANN).unwrap().balance;
+        assert_eq!((balance.available.get(), balance.reserved.get()), (40, 60));
+        assert_eq!(accounts.user(BOB).unwrap().balance, Balance::default());
+    }
+
+    #[test]
+    fn numbers_that_skip_or_name_nobody_are_faults() {
+        let mut accounts: Accounts = opened();
+        let nobody = UserNo(9);
+        let changed =
+            Effect::AccountChanged { user: nobody, available: Money::ZERO, reserved: Money::ZERO };
+        let revoked = Effect::KeyRevoked { user: BOB, key: KeyNo(0) };
+        assert_eq!(fold(&mut accounts, 2, &[user(nobody), changed, revoked, added(1, HASH)]), 4);
+        assert_eq!(accounts.users_count(), 2);
+    }
+}

@@ -1,0 +1,191 @@
+//! What happened in each market: its trades and its moves (semantics 6).
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{Money, Tick, TimeMs};
+
+/// One thing that happened in a market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityRow {
+    /// A fill, told for the incoming order's owner.
+    Trade {
+        /// The outcome betted on.
+        outcome: Outcome,
+        /// That side's price x quantity.
+        stake: Money,
+        /// That side's price; the odds are 1 over it.
+        price: Tick,
+        /// The incoming order's owner.
+        user: UserNo,
+        /// When.
+        time: TimeMs,
+    },
+    /// The market went from one status to another.
+    Moved {
+        /// Status before.
+        from: MarketStatus,
+        /// Status since.
+        to: MarketStatus,
+        /// When.
+        time: TimeMs,
+    },
+}
+
+impl ActivityRow {
+    /// The interface's name of the kind (interface 2.10, semantics 3).
+    pub const fn name(&self) -> &'static str {
+        match self {
+            ActivityRow::Trade { .. } => "TRADE",
+            ActivityRow::Moved { from, to, .. } => move_name(*from, *to),
+        }
+    }
+
+    /// When it happened.
+    pub const fn time(&self) -> TimeMs {
+        match self {
+            ActivityRow::Trade { time, .. } | ActivityRow::Moved { time, .. } => *time,
+        }
+    }
+}
+
+/// The name of a transition: by where it leads, but for the two ways to ACTIVE.
+const fn move_name(from: MarketStatus, to: MarketStatus) -> &'static str {
+    match (from, to) {
+        // No transition leads to DRAFT.
+        (MarketStatus::Draft, MarketStatus::Active) | (_, MarketStatus::Draft) => {
+            "MARKET_PUBLISHED"
+        }
+        (_, MarketStatus::Active) => "MARKET_REOPENED",
+        (_, MarketStatus::Suspended) => "MARKET_SUSPENDED",
+        (_, MarketStatus::Closed) => "MARKET_CLOSED",
+        (_, MarketStatus::Resolved) => "MARKET_RESOLVED",
+        (_, MarketStatus::Disputed) => "MARKET_DISPUTED",
+        (_, MarketStatus::Settled) => "MARKET_SETTLED",
+        (_, MarketStatus::Voided) => "MARKET_VOIDED",
+    }
+}
+
+/// Every market's rows, oldest first.
+#[derive(Debug, Default)]
+pub struct Activity {
+    markets: Vec<Vec<ActivityRow>>,
+}
+
+impl Activity {
+    /// What happened in a market, newest first.
+    pub fn of(
+        &self,
+        market: MarketNo,
+    ) -> impl DoubleEndedIterator<Item = &ActivityRow> + ExactSizeIterator {
+        self.rows(market).iter().rev()
+    }
+
+    /// How many things happened in a market. O(1).
+    pub fn count(&self, market: MarketNo) -> usize {
+        self.rows(market).len()
+    }
+
+    fn rows(&self, market: MarketNo) -> &[ActivityRow] {
+        self.markets.get(market.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn fold_effect(&mut self, time: TimeMs, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::MarketCreated { market, .. } => {
+                is_next(market.index(), self.markets.len())?;
+                self.markets.push(Vec::new());
+                Ok(())
+            }
+            Effect::MarketMoved { market, from, to, .. } => {
+                self.add(market, ActivityRow::Moved { from, to, time })
+            }
+            Effect::TradeMade(trade) => {
+                let price = trade.taker_direction.own_price(trade.price);
+                let row = ActivityRow::Trade {
+                    outcome: trade.taker_direction.gains(),
+                    stake: price.times(trade.quantity)?,
+                    price,
+                    user: trade.taker.user,
+                    time,
+                };
+                self.add(trade.market, row)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, market: MarketNo, row: ActivityRow) -> Result<(), Fault> {
+        let rows = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
+        rows.push(row);
+        Ok(())
+    }
+}
+
+impl Projection for Activity {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied.time, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use MarketStatus::{Active, Closed, Disputed, Draft, Resolved, Settled, Suspended, Voided};
+
+    #[test]
+    fn a_trade_is_told_for_the_one_who_came() {
+        let maker = Placed { placed: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+        // Bob sells yes: he bets on no, and stakes what no costs.
+        let seller = Placed { placed: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
+        // Saying the same in the other outcome's words changes nothing.
+        let buyer = Placed { placed: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
+        for taker in [seller, buyer] {
+            let mut activity: Activity = opened();
+            assert_eq!(fold(&mut activity, 3, &[taker.took(0, maker, 6, 4)]), 0);
+            let expected = ActivityRow::Trade {
+                outcome: Outcome::No,
+                stake: Money::new(40 * 4),
+                price: tick(40),
+                user: BOB,
+                time: at(3),
+            };
+            assert_eq!(activity.of(RAIN).collect::<Vec<_>>(), [&expected]);
+        }
+    }
+
+    #[test]
+    fn the_newest_comes_first() {
+        let mut activity: Activity = opened();
+        let effects = [moved(RAIN, Active, Closed), moved(RAIN, Closed, Resolved)];
+        assert_eq!(fold(&mut activity, 2, &[moved(RAIN, Draft, Active)]), 0);
+        assert_eq!(fold(&mut activity, 3, &effects), 0);
+        let names: Vec<&str> = activity.of(RAIN).map(ActivityRow::name).collect();
+        assert_eq!(names, ["MARKET_RESOLVED", "MARKET_CLOSED", "MARKET_PUBLISHED"]);
+        assert_eq!(activity.of(RAIN).next_back().map(ActivityRow::time), Some(at(2)));
+        assert_eq!(activity.count(MarketNo(5)), 0);
+    }
+
+    #[test]
+    fn every_move_has_the_name_of_semantics_3() {
+        for (from, to, name) in [
+            (Draft, Active, "MARKET_PUBLISHED"),
+            (Active, Suspended, "MARKET_SUSPENDED"),
+            (Suspended, Active, "MARKET_REOPENED"),
+            (Closed, Active, "MARKET_REOPENED"),
+            (Suspended, Closed, "MARKET_CLOSED"),
+            (Disputed, Resolved, "MARKET_RESOLVED"),
+            (Resolved, Disputed, "MARKET_DISPUTED"),
+            (Resolved, Settled, "MARKET_SETTLED"),
+            (Draft, Voided, "MARKET_VOIDED"),
+        ] {
+            assert_eq!(ActivityRow::Moved { from, to, time: at(1) }.name(), name);
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Categories, events and markets as readers see them, in the orders in which they are listed.
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
+};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{SettlementPrice, TimeMs};
+
+/// A category.
+#[derive(Debug, Clone)]
+pub struct CategoryRow {
+    /// Number.
+    pub no: CategoryNo,
+    /// Outside id.
+    pub id: CategoryId,
+    /// Shown name.
+    pub name: Box<str>,
+    /// Unique short name.
+    pub slug: Box<str>,
+}
+
+/// An event: a group of markets.
+#[derive(Debug, Clone)]
+pub struct EventRow {
+    /// Number.
+    pub no: EventNo,
+    /// Outside id.
+    pub id: EventId,
+    /// Texts, pictures, flag and categories as they are now.
+    pub draft: EventDraft,
+    /// Its markets in order of creation, drafts too.
+    pub markets: Vec<MarketNo>,
+    /// When it was created.
+    pub created_at: TimeMs,
+    /// When it was last revised, or created.
+    pub updated_at: TimeMs,
+    /// When the first of its markets became public.
+    pub published_at: Option<TimeMs>,
+}
+
+/// A market.
+#[derive(Debug, Clone)]
+pub struct MarketRow {
+    /// Number.
+    pub no: MarketNo,
+    /// Outside id.
+    pub id: MarketId,
+    /// Texts, flag, categories, event and deadline as they are now.
+    pub draft: MarketDraft,
+    /// Status.
+    pub status: MarketStatus,
+    /// The announced outcome.
+    pub winner: Option<Outcome>,
+    /// What a yes contract paid; only once SETTLED or VOIDED.
+    pub settled_at: Option<SettlementPrice>,
+    /// When it was created.
+    pub created_at: TimeMs,
+    /// When it was last revised or moved, or created.
+    pub updated_at: TimeMs,
+    /// When it became public.
+    pub published_at: Option<TimeMs>,
+}
+
+/// All of the catalogue. Ids grow with numbers, so an id is found by bisection: O(log n).
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    categories: Vec<CategoryRow>,
+    events: Vec<EventRow>,
+    markets: Vec<MarketRow>,
+    /// In order of publication.
+    events_published: Vec<EventNo>,
+    /// In order of publication.
+    markets_published: Vec<MarketNo>,
+}
+
+impl Catalogue {
+    /// The number behind a market's id. O(log n).
+    pub fn market_no(&self, id: MarketId) -> Option<MarketNo> {
+        let index = self.markets.binary_search_by_key(&id, |row| row.id).ok()?;
+        self.markets.get(index).map(|row| row.no)
+    }
+
+    /// The number behind an event's id. O(log n).
+    pub fn event_no(&self, id: EventId) -> Option<EventNo> {
+        let index = self.events.binary_search_by_key(&id, |row| row.id).ok()?;
+        self.events.get(index).map(|row| row.no)
+    }
+
+    /// The number behind a category's id. O(log n).
+    pub fn category_no(&self, id: CategoryId) -> Option<CategoryNo> {
+        let index = self.categories.binary_search_by_key(&id, |row| row.id).ok()?;
+        self.categories.get(index).map(|row| row.no)
+    }
+
+    /// A market, draft or public. O(1).
+    pub fn market(&self, market: MarketNo) -> Option<&MarketRow> {
+        self.markets.get(market.index())
+    }
+
+    /// An event, public or not. O(1).
+    pub fn event(&self, event: EventNo) -> Option<&EventRow> {
+        self.events.get(event.index())
+    }
+
+    /// A category. O(1).
+    pub fn category(&self, category: CategoryNo) -> Option<&CategoryRow> {
+        self.categories.get(category.index())
+    }
+
+    /// All categories in order of creation.
+    pub fn categories(&self) -> &[CategoryRow] {
+        &self.categories
+    }
+
+    /// The public markets, newest publication first.
+    pub fn markets_published(&self) -> impl DoubleEndedIterator<Item = &MarketRow> {
+        self.markets_published.iter().rev().filter_map(|market| self.market(*market))
+    }
+
+    /// How many markets are public.
+    pub const fn markets_published_count(&self) -> usize {
+        self.markets_published.len()
+    }
+
+    /// All markets, drafts too, newest first.
+    pub fn markets_created(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &MarketRow> + ExactSizeIterator {
+        self.markets.iter().rev()
+    }
+
+    /// The events with a public market, newest publication first.
+    pub fn events_published(&self) -> impl DoubleEndedIterator<Item = &EventRow> {
+        self.events_published.iter().rev().filter_map(|event| self.event(*event))
+    }
+
+    /// How many events have a public market.
+    pub const fn events_published_count(&self) -> usize {
+        self.events_published.len()
+    }
+
+    /// All events, newest first.
+    pub fn events_created(&self) -> impl DoubleEndedIterator<Item = &EventRow> + ExactSizeIterator {
+        self.events.iter().rev()
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::CategoryCreated { category, draft } => self.add_category(at, *category, draft),
+            Effect::EventCreated { event, draft } => self.add_event(at, *event, draft),
+            Effect::MarketCreated { market, draft } => self.add_market(at, *market, draft),
+            Effect::EventRevised { event, revision } => {
+                let row = self.events.get_mut(event.index());
+                let row = row.ok_or(Fault::UnknownEvent(*event))?;
+                revise_event(&mut row.draft, revision);
+                row.updated_at = at.time;
+                Ok(())
+            }
+            Effect::MarketRevised { market, revision } => {
+                let row = self.market_mut(*market)?;
+                revise_market(&mut row.draft, revision);
+                row.updated_at = at.time;
+                Ok(())
+            }
+            Effect::MarketMoved { market, to, deadline, winner, settled_at, .. } => {
+                let row = self.market_mut(*market)?;
+                row.status = *to;
+                row.winner = *winner;
+                row.settled_at = *settled_at;
+                row.draft.deadline = *deadline;
+                row.updated_at = at.time;
+                if to.public() && row.published_at.is_none() {
+                    self.publish(at.time, *market)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add_category(
+        &mut self,
+        at: &Applied<'_>,
+        no: CategoryNo,
+        draft: &CategoryDraft,
+    ) -> Result<(), Fault> {
+        is_next(no.index(), self.categories.len())?;
+        self.categories.push(CategoryRow {
+            no,
+            id: CategoryId::derive(at.time, at.sequence, 0),
+            name: draft.name.as_str().into(),
+            slug: draft.slug.as_str().into(),
+        });
+        Ok(())
+    }
+
+    fn add_event(
+        &mut self,
+        at: &Applied<'_>,
+        no: EventNo,
+        draft: &EventDraft,
+    ) -> Result<(), Fault> {
+        is_next(no.index(), self.events.len())?;
+        self.events.push(EventRow {
+            no,
+            id: EventId::derive(at.time, at.sequence, 0),
+            draft: draft.clone(),
+            markets: Vec::new(),
+            created_at: at.time,
+            updated_at: at.time,
+            published_at: None,
+        });
+        Ok(())
+    }
+
+    fn add_market(
+        &mut self,
+        at: &Applied<'_>,
+        no: MarketNo,
+        draft: &MarketDraft,
+    ) -> Result<(), Fault> {
+        is_next(no.index(), self.markets.len())?;
+        self.markets.push(MarketRow {
+            no,
+            id: MarketId::derive(at.time, at.sequence, 0),
+            draft: draft.clone(),
+            status: MarketStatus::Draft,
+            winner: None,
+            settled_at: None,
+            created_at: at.time,
+            updated_at: at.time,
+            published_at: None,
+        });
+        if let Some(event) = draft.event {
+            let row = self.events.get_mut(event.index()).ok_or(Fault::UnknownEvent(event))?;
+            row.markets.push(no);
+        }
+        Ok(())
+    }
+
+    /// A market leaves DRAFT for the first time, and with it, maybe, its event.
+    fn publish(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
+        let row = self.market_mut(market)?;
+        row.published_at = Some(time);
+        let event = row.draft.event;
+        self.markets_published.push(market);
+        let Some(event) = event else { return Ok(()) };
+        let row = self.events.get_mut(event.index()).ok_or(Fault::UnknownEvent(event))?;
+        if row.published_at.is_none() {
+            row.published_at = Some(time);
+            self.events_published.push(event);
+        }
+        Ok(())
+    }
+
+    fn market_mut(&mut self, market: MarketNo) -> Result<&mut MarketRow, Fault> {
+        self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))
+    }
+}
+
+impl Projection for Catalogue {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+/// Takes over a new value where there is one.
+fn revise<T: Clone>(value: &mut T, revised: Option<&T>) {
+    if let Some(revised) = revised {
+        value.clone_from(revised);
+    }
+}
+
+fn revise_event(draft: &mut EventDraft, revision: &EventRevision) {
+    revise(&mut draft.titles, revision.titles.as_ref());
+    revise(&mut draft.sub_titles, revision.sub_titles.as_ref());
+    revise(&mut draft.descriptions, revision.descriptions.as_ref());
+    revise(&mut draft.images, revision.images.as_ref());
+    revise(&mut draft.highlighted, revision.highlighted.as_ref());
+    revise(&mut draft.categories, revision.categories.as_ref());
+}
+
+fn revise_market(draft: &mut MarketDraft, revision: &MarketRevision) {
+    revise(&mut draft.questions, revision.questions.as_ref());
+    revise(&mut draft.descriptions, revision.descriptions.as_ref());
+    revise(&mut draft.yes_text, revision.yes_text.as_ref());
+    revise(&mut draft.no_text, revision.no_text.as_ref());
+    revise(&mut draft.logo, revision.logo.as_ref());
+    revise(&mut draft.deadline, revision.deadline.as_ref());
+    revise(&mut draft.categories, revision.categories.as_ref());
+    revise(&mut draft.highlighted, revision.highlighted.as_ref());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::catalogue::Localized;
+    use crate::exchange::units::Sequence;
+    use MarketStatus::{Active, Closed, Draft};
+
+    fn event(event: u32) -> Effect {
+        let draft = EventDraft {
+            titles: Localized::default(),
+            sub_titles: Localized::default(),
+            descriptions: Localized::default(),
+            images: vec!["first".to_owned()],
+            highlighted: false,
+            categories: Vec::new(),
+        };
+        Effect::EventCreated { event: EventNo(event), draft: Box::new(draft) }
+    }
+
+    /// Two events; markets 0 and 1 in the first, 2 in the second, 3 in none.
+    fn drafts() -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        let group = |event| Some(EventNo(event));
+        let effects = [
+            event(0),
+            event(1),
+            market(MarketNo(0), group(0)),
+            market(MarketNo(1), group(0)),
+            market(MarketNo(2), group(1)),
+            market(MarketNo(3), None),
+        ];
+        for (sequence, effect) in (1..).zip(effects) {
+            assert_eq!(fold(&mut catalogue, sequence, &[effect]), 0);
+        }
+        catalogue
+    }
+
+    fn published(catalogue: &Catalogue) -> (Vec<u32>, Vec<u32>) {
+        let markets = catalogue.markets_published().map(|row| row.no.0).collect();
+        let events = catalogue.events_published().map(|row| row.no.0).collect();
+        (markets, events)
+    }
+
+    #[test]
+    fn drafts_are_listed_nowhere_but_among_the_created() {
+        let catalogue = drafts();
+        assert_eq!(published(&catalogue), (vec![], vec![]));
+        let created: Vec<u32> = catalogue.markets_created().map(|row| row.no.0).collect();
+        assert_eq!(created, [3, 2, 1, 0]);
+        assert_eq!(catalogue.event(EventNo(0)).unwrap().markets, [MarketNo(0), MarketNo(1)]);
+    }
+
+    #[test]
+    fn an_event_is_public_from_the_first_of_its_markets_on() {
+        let mut catalogue = drafts();
+        for (sequence, no) in [(10, 2), (11, 1), (12, 3), (13, 0)] {
+            assert_eq!(fold(&mut catalogue, sequence, &[moved(MarketNo(no), Draft, Active)]), 0);
+        }
+        // Newest publication first; the event's was its first market's.
+        assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
+        assert_eq!(catalogue.event(EventNo(0)).unwrap().published_at, Some(at(11)));
+        // A market that closes and opens again keeps its place.
+        let again = [moved(MarketNo(2), Active, Closed), moved(MarketNo(2), Closed, Active)];
+        assert_eq!(fold(&mut catalogue, 14, &again), 0);
+        assert_eq!(published(&catalogue), (vec![0, 3, 1, 2], vec![0, 1]));
+    }
+
+    #[test]
+    fn a_draft_that_is_voided_becomes_public_with_it() {
+        let mut catalogue = drafts();
+        assert_eq!(fold(&mut catalogue, 10, &[voided(MarketNo(2), 50)]), 0);
+        assert_eq!(published(&catalogue), (vec![2], vec![1]));
+        let row = catalogue.market(MarketNo(2)).unwrap();
+        assert_eq!(row.settled_at, Some(SettlementPrice::HALF));
+    }
+
+    #[test]
+    fn a_revision_changes_what_it_names_and_nothing_else() {
+        let mut catalogue = drafts();
+        let revision = MarketRevision {
+            deadline: Some(at(77)),
+            highlighted: Some(true),
+            ..MarketRevision::default()
+        };
+        let market = MarketNo(1);
+        let revised = Effect::MarketRevised { market, revision: Box::new(revision) };
+        let before = catalogue.market(market).unwrap().draft.clone();
+        assert_eq!(fold(&mut catalogue, 20, &[revised]), 0);
+        let row = catalogue.market(market).unwrap();
+        let expected = MarketDraft { deadline: at(77), highlighted: true, ..before };
+        assert_eq!(row.draft, expected);
+        assert_eq!((row.created_at, row.updated_at), (at(4), at(20)));
+
+        let revision = EventRevision { images: Some(Vec::new()), ..EventRevision::default() };
+        let event = EventNo(0);
+        let revised = Effect::EventRevised { event, revision: Box::new(revision) };
+        assert_eq!(fold(&mut catalogue, 21, &[revised]), 0);
+        let row = catalogue.event(event).unwrap();
+        assert!(row.draft.images.is_empty());
+        assert_eq!(row.updated_at, at(21));
+    }
+
+    #[test]
+    fn ids_lead_to_numbers() {
+        let mut catalogue = drafts();
+        let draft = CategoryDraft { name: "Weather".to_owned(), slug: "weather".to_owned() };
+        let created = Effect::CategoryCreated { category: CategoryNo(0), draft };
+        assert_eq!(fold(&mut catalogue, 9, &[created]), 0);
+        let category = catalogue.category_no(CategoryId::derive(at(9), Sequence::new(9), 0));
+        assert_eq!(category, Some(CategoryNo(0)));
+        assert_eq!(&*catalogue.categories()[0].slug, "weather");
+        let market = catalogue.market_no(MarketId::derive(at(5), Sequence::new(5), 0));
+        assert_eq!(market, Some(MarketNo(2)));
+        assert_eq!(catalogue.market_no(MarketId::derive(at(5), Sequence::new(4), 0)), None);
+        let event = catalogue.event_no(EventId::derive(at(2), Sequence::new(2), 0));
+        assert_eq!(event, Some(EventNo(1)));
+    }
+}

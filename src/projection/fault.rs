@@ -1,0 +1,100 @@
+//! What a projection could not make sense of: counted, never a panic.
+
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use crate::exchange::units::{Overflow, Sequence, Tick};
+
+/// Why an effect contradicts those before it. Meeting one is a bug in whoever made the effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A record that is not the next one.
+    #[error("expected record {expected}, found {found}")]
+    OutOfSequence {
+        /// The next record.
+        expected: Sequence,
+        /// The one that came.
+        found: Sequence,
+    },
+    /// A new thing whose number is not the next one of its kind.
+    #[error("a new thing has a number that is not the next one: {0}")]
+    NotNext(u64),
+    /// No such user.
+    #[error("no user {0:?}")]
+    UnknownUser(UserNo),
+    /// No such key.
+    #[error("no key {0:?}")]
+    UnknownKey(KeyNo),
+    /// No such category.
+    #[error("no category {0:?}")]
+    UnknownCategory(CategoryNo),
+    /// No such event.
+    #[error("no event {0:?}")]
+    UnknownEvent(EventNo),
+    /// No such market.
+    #[error("no market {0:?}")]
+    UnknownMarket(MarketNo),
+    /// No such order, or one that is final.
+    #[error("no open order {0:?}")]
+    UnknownOrder(OrderNo),
+    /// An order whose filled, remaining and cancelled parts are not its whole.
+    #[error("the parts of order {0:?} are not its whole")]
+    PartsNotWhole(OrderNo),
+    /// A price level with less on it than was taken away.
+    #[error("market {market:?} has not that much at {price:?}")]
+    LevelTooSmall {
+        /// Market.
+        market: MarketNo,
+        /// Price of yes.
+        price: Tick,
+    },
+    /// A pay-out for contracts that were not held.
+    #[error("user {user:?} was paid for contracts of market {market:?} that were not held")]
+    PaidWithoutContracts {
+        /// User.
+        user: UserNo,
+        /// Market.
+        market: MarketNo,
+    },
+    /// A pay-out in a market that is not final.
+    #[error("market {0:?} paid out before its end")]
+    PaidBeforeEnd(MarketNo),
+    /// An amount left the range of its type.
+    #[error(transparent)]
+    Range(#[from] Overflow),
+}
+
+/// The inconsistencies met so far.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    count: u64,
+    last: Option<Fault>,
+}
+
+impl Faults {
+    /// How many there were.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The latest one.
+    pub const fn last(&self) -> Option<Fault> {
+        self.last
+    }
+
+    /// Counts one.
+    pub fn note(&mut self, fault: Fault) {
+        self.count = self.count.saturating_add(1);
+        self.last = Some(fault);
+    }
+
+    /// Counts the failure, if it is one.
+    pub fn check(&mut self, result: Result<(), Fault>) {
+        if let Err(fault) = result {
+            self.note(fault);
+        }
+    }
+}
+
+/// That a new thing with the number `index` is the next of `count`.
+pub fn is_next(index: usize, count: usize) -> Result<(), Fault> {
+    if index == count { Ok(()) } else { Err(Fault::NotNext(index as u64)) }
+}

@@ -1,0 +1,191 @@
+//! The read side: what the exchange said it did, folded into the shapes that readers ask for.
+//!
+//! Must not know: the rules of trade, the exchange's own state, the journal, the clock, JSON,
+//! HTTP, who is reading.
+
+pub mod accounts;
+pub mod activity;
+pub mod catalogue;
+pub mod depth;
+pub mod fault;
+pub mod fills;
+#[cfg(test)]
+mod fixture;
+pub mod orders;
+pub mod positions;
+pub mod quote;
+
+use crate::exchange::effect::Applied;
+use crate::exchange::ids::MarketNo;
+use crate::exchange::units::{Ratio, Sequence, SettlementPrice, TimeMs};
+
+use accounts::Accounts;
+use activity::Activity;
+use catalogue::Catalogue;
+use depth::Depth;
+use fault::{Fault, Faults};
+use orders::Orders;
+use positions::Positions;
+
+/// One view of what happened. It is a function of the effects folded and of nothing else, so the
+/// same journal always gives the same view.
+pub trait Projection {
+    /// Takes in one record's effects. An effect that contradicts what was folded before is noted
+    /// in `faults` and passed over; it never panics.
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults);
+}
+
+/// All projections as of one record. Whoever holds a reference reads a single moment.
+#[derive(Debug, Default)]
+pub struct ReadModel {
+    /// Users, their keys and their money.
+    pub accounts: Accounts,
+    /// Categories, events and markets.
+    pub catalogue: Catalogue,
+    /// Price levels and last trades.
+    pub depth: Depth,
+    /// Orders and fills.
+    pub orders: Orders,
+    /// Contracts held, and held to the end.
+    pub positions: Positions,
+    /// What happened in each market.
+    pub activity: Activity,
+    watermark: Sequence,
+    time: TimeMs,
+    faults: Faults,
+}
+
+impl ReadModel {
+    /// The view before the first record.
+    pub fn new() -> ReadModel {
+        ReadModel::default()
+    }
+
+    /// Takes in the next record's effects; records come in order, each once.
+    ///
+    /// A record that was folded already is passed over, and one after a gap is folded: both count
+    /// as inconsistencies, as does every effect that contradicts an earlier one. Debug builds
+    /// stop there.
+    pub fn fold(&mut self, applied: &Applied<'_>) {
+        let noted = self.faults.count();
+        self.take_in(applied);
+        debug_assert_eq!(self.faults.count(), noted, "{:?}", self.faults.last());
+    }
+
+    /// The last record folded; [`Sequence::ZERO`] before the first.
+    pub const fn watermark(&self) -> Sequence {
+        self.watermark
+    }
+
+    /// The time of the last record folded: the moment that this view shows.
+    pub const fn time(&self) -> TimeMs {
+        self.time
+    }
+
+    /// Effects that made no sense so far. Anything but zero is a bug in whoever made them.
+    pub const fn inconsistencies(&self) -> u64 {
+        self.faults.count()
+    }
+
+    /// The displayed probability of yes (semantics 3); one half for a market that does not exist.
+    pub fn probability_of_yes(&self, market: MarketNo) -> Ratio {
+        use crate::exchange::command::Direction::{Down, Up};
+        let Some(row) = self.catalogue.market(market) else {
+            return Ratio::of_price(SettlementPrice::HALF);
+        };
+        let (bid, ask) = (self.depth.best(market, Up), self.depth.best(market, Down));
+        quote::probability_of_yes(row, bid, ask, self.depth.last_trade(market))
+    }
+
+    fn take_in(&mut self, applied: &Applied<'_>) {
+        let expected = self.watermark.next();
+        if applied.sequence != expected {
+            self.faults.note(Fault::OutOfSequence { expected, found: applied.sequence });
+        }
+        if applied.sequence < expected {
+            return;
+        }
+        let projections: [&mut dyn Projection; 6] = [
+            &mut self.accounts,
+            &mut self.catalogue,
+            &mut self.depth,
+            &mut self.orders,
+            &mut self.positions,
+            &mut self.activity,
+        ];
+        for projection in projections {
+            projection.fold(applied, &mut self.faults);
+        }
+        self.watermark = applied.sequence;
+        self.time = applied.time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::*;
+    use super::*;
+    use crate::exchange::effect::Effect;
+    use crate::exchange::lifecycle::MarketStatus;
+    use crate::exchange::reject::Reject;
+
+    const BID: Placed = Placed { placed: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+    const ASK: Placed = Placed { placed: 4, user: BOB, wording: BUY_NO, price: 38, quantity: 5 };
+
+    #[test]
+    fn one_record_reaches_every_projection() {
+        let mut model = ReadModel::new();
+        let records: [&[Effect]; 5] = [
+            &[user(ANN), user(BOB), market(RAIN, None)],
+            &[moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
+            &[BID.accepted(), BID.rested(8)],
+            &[ASK.accepted(), ASK.rested(5)],
+            &[Effect::Refused(Reject::InsufficientFunds)],
+        ];
+        for (sequence, effects) in (1..).zip(records) {
+            model.fold(&applied(sequence, effects));
+        }
+        assert_eq!((model.watermark(), model.time()), (Sequence::new(5), at(5)));
+        assert_eq!(model.accounts.users_count(), 2);
+        assert_eq!(model.catalogue.markets_published().count(), 1);
+        assert_eq!(model.orders.open_of(BOB).count(), 1);
+        assert_eq!(model.activity.count(RAIN), 1);
+        // Bid 0.60, ask 1 - 0.38: the middle is 0.61.
+        assert_eq!(model.probability_of_yes(RAIN).to_string(), "0.61");
+        assert_eq!(model.probability_of_yes(MarketNo(9)).to_string(), "0.5");
+        assert_eq!(model.inconsistencies(), 0);
+    }
+
+    #[test]
+    fn a_record_folded_twice_counts_once() {
+        let mut model = ReadModel::new();
+        model.take_in(&applied(1, &[user(ANN)]));
+        model.take_in(&applied(1, &[user(ANN)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (1, 1));
+        // A gap is told and folded: showing later things late would be worse than never.
+        model.take_in(&applied(3, &[user(BOB)]));
+        assert_eq!((model.accounts.users_count(), model.inconsistencies()), (2, 2));
+        assert_eq!(model.watermark(), Sequence::new(3));
+    }
+
+    #[test]
+    fn effects_that_name_nothing_known_are_counted_and_harm_nothing() {
+        let mut model = ReadModel::new();
+        let effects = [
+            BID.accepted(),
+            BID.rested(8),
+            ASK.took(0, BID, 3, 5),
+            BID.cancelled(3, true, crate::exchange::effect::CancelReason::User),
+            holds(BOB, (5, 5), (0, 0), 0),
+            paid(BOB, 5, 0, 0),
+            moved(MarketNo(u32::MAX), MarketStatus::Draft, MarketStatus::Active),
+            user(UserNo(u32::MAX)),
+            market(MarketNo(u32::MAX), None),
+        ];
+        model.take_in(&applied(1, &effects));
+        assert!(model.inconsistencies() >= 9, "{}", model.inconsistencies());
+        assert_eq!(model.accounts.users_count(), 0);
+    }
+
+    use crate::exchange::ids::UserNo;
+}

@@ -1,0 +1,433 @@
+//! What each user holds of each outcome, and held when its market ended (semantics 6).
+
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::effect::{Applied, Effect, Holding};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{Lots, Money, MoneySum, TimeMs};
+
+/// What became of a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resolution {
+    /// Its outcome happened.
+    Won,
+    /// The other one did.
+    Lost,
+    /// The market was voided.
+    Void,
+}
+
+impl Resolution {
+    /// The interface's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Resolution::Won => "WON",
+            Resolution::Lost => "LOST",
+            Resolution::Void => "VOID",
+        }
+    }
+}
+
+/// A user's contracts of one outcome. It exists while contracts are held, and for ever when they
+/// were held to the market's end: then the figures stay as they were before the pay-out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PositionRow {
+    /// User.
+    pub user: UserNo,
+    /// Market.
+    pub market: MarketNo,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Contracts, free and locked; more than zero.
+    pub quantity: Lots,
+    /// What they cost.
+    pub cost: Money,
+    /// Profit and loss that the user realised in this market, over both outcomes.
+    pub realised: MoneySum,
+    /// What became of it; `None` until the market is SETTLED or VOIDED.
+    pub resolution: Option<Resolution>,
+    /// The trader that the opening order copied.
+    pub copy_from: Option<UserNo>,
+    /// When a figure last changed.
+    pub updated_at: TimeMs,
+    /// Grows with every change of any row: what `updated_at` leaves tied, this orders.
+    change: u64,
+}
+
+/// How a market ended.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Settled(Outcome),
+    Voided,
+}
+
+impl End {
+    fn resolution(self, outcome: Outcome) -> Resolution {
+        match self {
+            End::Settled(winner) if winner == outcome => Resolution::Won,
+            End::Settled(_) => Resolution::Lost,
+            End::Voided => Resolution::Void,
+        }
+    }
+}
+
+type Key = (UserNo, MarketNo, Outcome);
+
+/// All positions. A change finds its row in O(1); the order is made when a user's rows are read.
+#[derive(Debug, Default)]
+pub struct Positions {
+    /// Each user's rows, in no order.
+    users: Vec<Vec<PositionRow>>,
+    /// Where in its user's rows a position stands.
+    index: FxHashMap<Key, usize>,
+    /// How the markets ended that did.
+    ends: FxHashMap<MarketNo, End>,
+    changes: u64,
+}
+
+impl Positions {
+    /// A user's positions, the latest change first. Sorts k rows in O(k log k); k is at most two a
+    /// market that the user ever held to its end or holds now.
+    pub fn of(&self, user: UserNo) -> Vec<&PositionRow> {
+        let rows = self.users.get(user.index()).map_or(&[][..], Vec::as_slice);
+        let mut sorted: Vec<&PositionRow> = rows.iter().collect();
+        sorted.sort_unstable_by_key(|row| Reverse(row.change));
+        sorted
+    }
+
+    /// One position. O(1).
+    pub fn position(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        outcome: Outcome,
+    ) -> Option<&PositionRow> {
+        let index = self.index.get(&(user, market, outcome))?;
+        self.users.get(user.index())?.get(*index)
+    }
+
+    fn fold_effect(
+        &mut self,
+        time: TimeMs,
+        paid: &FxHashSet<(UserNo, MarketNo)>,
+        effect: &Effect,
+    ) -> Result<(), Fault> {
+        match effect {
+            Effect::UserCreated { user, .. } => {
+                is_next(user.index(), self.users.len())?;
+                self.users.push(Vec::new());
+                Ok(())
+            }
+            Effect::PositionChanged { user, market, yes, no, realised } => {
+                if self.users.get(user.index()).is_none() {
+                    return Err(Fault::UnknownUser(*user));
+                }
+                // Nothing held in a record that pays the pair out is the pay-out itself.
+                let nothing = yes.held.is_zero() && no.held.is_zero();
+                let paid_out = nothing && paid.contains(&(*user, *market));
+                for (outcome, holding) in [(Outcome::Yes, yes), (Outcome::No, no)] {
+                    let key = (*user, *market, outcome);
+                    let holding = if paid_out { None } else { Some(holding) };
+                    self.change(time, key, holding, *realised);
+                }
+                Ok(())
+            }
+            Effect::PositionSettled { user, market, yes, no, realised, .. } => {
+                let end = self.ends.get(market).copied().ok_or(Fault::PaidBeforeEnd(*market))?;
+                for (outcome, lots) in [(Outcome::Yes, *yes), (Outcome::No, *no)] {
+                    self.settle(time, (*user, *market, outcome), lots, end, *realised)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets a row to what is held now, makes it or takes it away; `None` holds it as it is. A
+    /// settled row keeps its figures but for what was realised.
+    fn change(&mut self, time: TimeMs, key: Key, holding: Option<&Holding>, realised: MoneySum) {
+        let Some(row) = self.row_mut(key) else {
+            if let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) {
+                self.add(time, key, holding, realised);
+            }
+            return;
+        };
+        let before = (row.quantity, row.cost, row.copy_from, row.realised);
+        row.realised = realised;
+        if let (Some(holding), None) = (holding, row.resolution) {
+            row.quantity = holding.held;
+            row.cost = holding.cost;
+            row.copy_from = holding.copy_from;
+        }
+        let after = (row.quantity, row.cost, row.copy_from, row.realised);
+        if row.quantity.is_zero() {
+            self.remove(key);
+        } else if before != after {
+            self.touch(time, key);
+        }
+    }
+
+    fn settle(
+        &mut self,
+        time: TimeMs,
+        key: Key,
+        lots: Lots,
+        end: End,
+        realised: MoneySum,
+    ) -> Result<(), Fault> {
+        let (user, market, outcome) = key;
+        let held = self.row_mut(key).map_or(Lots::ZERO, |row| row.quantity);
+        if held != lots {
+            return Err(Fault::PaidWithoutContracts { user, market });
+        }
+        if let Some(row) = self.row_mut(key) {
+            row.resolution = Some(end.resolution(outcome));
+            row.realised = realised;
+            self.touch(time, key);
+        }
+        Ok(())
+    }
+
+    fn row_mut(&mut self, key: Key) -> Option<&mut PositionRow> {
+        let index = self.index.get(&key)?;
+        self.users.get_mut(key.0.index())?.get_mut(*index)
+    }
+
+    fn touch(&mut self, time: TimeMs, key: Key) {
+        self.changes = self.changes.saturating_add(1);
+        let change = self.changes;
+        if let Some(row) = self.row_mut(key) {
+            row.updated_at = time;
+            row.change = change;
+        }
+    }
+
+    fn add(&mut self, time: TimeMs, key: Key, holding: &Holding, realised: MoneySum) {
+        let (user, market, outcome) = key;
+        let Some(rows) = self.users.get_mut(user.index()) else { return };
+        self.index.insert(key, rows.len());
+        rows.push(PositionRow {
+            user,
+            market,
+            outcome,
+            quantity: holding.held,
+            cost: holding.cost,
+            realised,
+            resolution: None,
+            copy_from: holding.copy_from,
+            updated_at: time,
+            change: 0,
+        });
+        self.touch(time, key);
+    }
+
+    /// Takes a row away; the user's last row takes its place.
+    fn remove(&mut self, key: Key) {
+        let Some(index) = self.index.remove(&key) else { return };
+        let Some(rows) = self.users.get_mut(key.0.index()) else { return };
+        if index < rows.len() {
+            rows.swap_remove(index);
+        }
+        if let Some(moved) = rows.get(index) {
+            self.index.insert((moved.user, moved.market, moved.outcome), index);
+        }
+    }
+}
+
+impl Projection for Positions {
+    /// Reads the record twice: a pay-out may come before or after the move that ends its market,
+    /// and before or after the change that says the contracts are gone.
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        let mut paid = FxHashSet::default();
+        for effect in applied.effects {
+            match effect {
+                Effect::MarketMoved { market, to: MarketStatus::Voided, .. } => {
+                    self.ends.insert(*market, End::Voided);
+                }
+                Effect::MarketMoved {
+                    market,
+                    to: MarketStatus::Settled,
+                    winner: Some(winner),
+                    ..
+                } => {
+                    self.ends.insert(*market, End::Settled(*winner));
+                }
+                Effect::PositionSettled { user, market, yes, no, .. } => {
+                    if !(yes.is_zero() && no.is_zero()) {
+                        paid.insert((*user, *market));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied.time, &paid, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::fixture::*;
+    use super::*;
+    use Outcome::{No, Yes};
+
+    /// Outcome, contracts, cost, realised and resolution, the latest change first.
+    type Shown = (Outcome, u64, i64, i128, Option<Resolution>);
+
+    fn shown(positions: &Positions, user: UserNo) -> Vec<Shown> {
+        let rows = positions.of(user).into_iter();
+        rows.map(|row| {
+            let (lots, cost) = (row.quantity.get(), row.cost.get());
+            (row.outcome, lots, cost, row.realised.get(), row.resolution)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn there_is_a_row_for_each_outcome_held() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+        assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
+        // The no contracts are new and come first; what was realised shows on both rows.
+        assert_eq!(fold(&mut positions, 3, &[holds(ANN, (5, 300), (2, 90), 7)]), 0);
+        assert_eq!(shown(&positions, ANN), [(No, 2, 90, 7, None), (Yes, 5, 300, 7, None)]);
+        assert_eq!(fold(&mut positions, 4, &[holds(ANN, (0, 0), (2, 90), 9)]), 0);
+        assert_eq!(shown(&positions, ANN), [(No, 2, 90, 9, None)]);
+        assert!(positions.position(ANN, RAIN, Yes).is_none());
+        assert!(positions.of(BOB).is_empty());
+    }
+
+    #[test]
+    fn a_change_of_what_is_not_shown_is_no_change() {
+        let mut positions: Positions = opened();
+        let held = holds(ANN, (5, 300), (0, 0), 0);
+        assert_eq!(fold(&mut positions, 2, &[held.clone()]), 0);
+        let Effect::PositionChanged { user, market, yes, no, realised } = held else {
+            unreachable!()
+        };
+        let yes = Holding { locked: Lots::new(5), ..yes };
+        let locked = Effect::PositionChanged { user, market, yes, no, realised };
+        assert_eq!(fold(&mut positions, 3, &[locked]), 0);
+        assert_eq!(positions.position(ANN, RAIN, Yes).map(|row| row.updated_at), Some(at(2)));
+    }
+
+    #[test]
+    fn a_settled_row_stays_as_it_was_before_the_pay_out() {
+        // However the record orders its effects, readers see the same.
+        let gone = holds(ANN, (0, 0), (0, 0), 200);
+        let (end, pays) = (settled(RAIN, Yes), paid(ANN, 5, 0, 200));
+        let orders = [
+            vec![end.clone(), pays.clone()],
+            vec![pays.clone(), end.clone()],
+            vec![gone.clone(), pays.clone(), end.clone()],
+            vec![end.clone(), pays.clone(), gone.clone()],
+            vec![end, gone, pays],
+        ];
+        for effects in orders {
+            let mut positions: Positions = opened();
+            assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+            assert_eq!(fold(&mut positions, 3, &effects), 0, "{effects:?}");
+            let expected = (Yes, 5, 300, 200, Some(Resolution::Won));
+            assert_eq!(shown(&positions, ANN), [expected], "{effects:?}");
+            assert_eq!(positions.position(ANN, RAIN, Yes).map(|row| row.updated_at), Some(at(3)));
+        }
+    }
+
+    #[test]
+    fn the_loser_lost_and_a_void_is_neither() {
+        for (end, expected) in [
+            (settled(RAIN, Yes), Resolution::Lost),
+            (settled(RAIN, No), Resolution::Won),
+            (voided(RAIN, 50), Resolution::Void),
+        ] {
+            let mut positions: Positions = opened();
+            assert_eq!(fold(&mut positions, 2, &[holds(BOB, (0, 0), (5, 200), 0)]), 0);
+            assert_eq!(fold(&mut positions, 3, &[paid(BOB, 0, 5, -200), end]), 0);
+            assert_eq!(shown(&positions, BOB), [(No, 5, 200, -200, Some(expected))]);
+        }
+    }
+
+    #[test]
+    fn what_a_void_releases_merges_before_it_pays() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (3, 90), 0)]), 0);
+        let effects = [holds(ANN, (2, 120), (0, 0), 30), voided(RAIN, 50), paid(ANN, 2, 0, 10)];
+        assert_eq!(fold(&mut positions, 3, &effects), 0);
+        assert_eq!(shown(&positions, ANN), [(Yes, 2, 120, 10, Some(Resolution::Void))]);
+        // All merged and nothing left to pay: nothing was held to the end.
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (3, 180), (3, 90), 0)]), 0);
+        let effects = [holds(ANN, (0, 0), (0, 0), 30), paid(ANN, 0, 0, 30), voided(RAIN, 50)];
+        assert_eq!(fold(&mut positions, 3, &effects), 0);
+        assert!(positions.of(ANN).is_empty());
+    }
+
+    #[test]
+    fn a_pay_out_without_an_end_or_without_contracts_is_a_fault() {
+        let mut positions: Positions = opened();
+        assert_eq!(fold(&mut positions, 2, &[holds(ANN, (5, 300), (0, 0), 0)]), 0);
+        assert_eq!(fold(&mut positions, 3, &[paid(ANN, 5, 0, 0)]), 1);
+        assert_eq!(fold(&mut positions, 4, &[settled(RAIN, Yes), paid(ANN, 6, 0, 0)]), 1);
+        assert_eq!(fold(&mut positions, 5, &[holds(UserNo(7), (1, 1), (0, 0), 0)]), 1);
+        assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_and_go_like_entries_of_a_map(
+            steps in prop::collection::vec((0..2_u32, 0..4_u32, 0..3_u64, 0..3_u64), 1..100),
+        ) {
+            let mut positions: Positions = opened();
+            let mut naive = BTreeMap::new();
+            for (sequence, (user, market, yes, no)) in (2..).zip(steps) {
+                let (user, market) = (UserNo(user), MarketNo(market));
+                let effect = Effect::PositionChanged {
+                    user,
+                    market,
+                    yes: holding(yes, 0),
+                    no: holding(no, 0),
+                    realised: MoneySum::ZERO,
+                };
+                prop_assert_eq!(fold(&mut positions, sequence, &[effect]), 0);
+                for (outcome, held) in [(Yes, yes), (No, no)] {
+                    let entry = naive.entry((user, market, outcome)).or_insert((0, 0));
+                    if entry.0 != held {
+                        *entry = (held, sequence);
+                    }
+                }
+                naive.retain(|_, entry| entry.0 > 0);
+                for user in [ANN, BOB] {
+                    let rows = positions.of(user);
+                    let updates: Vec<_> = rows.iter().map(|row| row.updated_at).collect();
+                    prop_assert!(updates.is_sorted_by(|a, b| a >= b));
+                    let mut seen: Vec<_> = rows
+                        .iter()
+                        .map(|row| (row.market, row.outcome, row.quantity.get(), row.updated_at))
+                        .collect();
+                    seen.sort_unstable();
+                    let expected: Vec<_> = naive
+                        .iter()
+                        .filter(|(key, _)| key.0 == user)
+                        .map(|(key, entry)| (key.1, key.2, entry.0, at(entry.1)))
+                        .collect();
+                    prop_assert_eq!(seen, expected);
+                }
+                for (key, entry) in &naive {
+                    let row = positions.position(key.0, key.1, key.2);
+                    prop_assert_eq!(row.map(|row| row.quantity.get()), Some(entry.0));
+                }
+            }
+        }
+    }
+}
