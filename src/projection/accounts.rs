@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(fold(&mut accounts, 2, &[added(0, HASH)]), 0);
         assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.user), Some(BOB));
         let revoked = Effect::KeyRevoked { user: BOB, key: KeyNo(0) };
-        assert_eq!(fold(&mut accounts, 3, &[revoked.clone()]), 0);
+        assert_eq!(fold(&mut accounts, 3, std::slice::from_ref(&revoked)), 0);
         assert!(accounts.key_by_hash(&HASH).is_none());
         let id = KeyId::derive(at(2), Sequence::new(2), 0);
         let row = accounts.key_no(id).and_then(|key| accounts.key(key)).unwrap();

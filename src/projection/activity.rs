@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn a_trade_is_told_for_the_one_who_came() {
-        let maker = Placed { placed: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+        let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
         // Bob sells yes: he bets on no, and stakes what no costs.
-        let seller = Placed { placed: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
+        let seller = Placed { record: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
         // Saying the same in the other outcome's words changes nothing.
-        let buyer = Placed { placed: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
+        let buyer = Placed { record: 4, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
         for taker in [seller, buyer] {
             let mut activity: Activity = opened();
             assert_eq!(fold(&mut activity, 3, &[taker.took(0, maker, 6, 4)]), 0);

@@ -195,15 +195,15 @@ mod tests {
         levels.map(|level| (level.price.get(), level.quantity.get(), level.orders)).collect()
     }
 
-    fn bid(placed: u64, price: u8, quantity: u64) -> Placed {
-        Placed { placed, user: ANN, wording: BUY_YES, price, quantity }
+    fn bid(record: u64, price: u8, quantity: u64) -> Placed {
+        Placed { record, user: ANN, wording: BUY_YES, price, quantity }
     }
 
     #[test]
     fn the_same_bet_in_other_words_stands_on_the_same_level() {
         let mut depth: Depth = opened();
-        let mirrored = Placed { placed: 3, user: BOB, wording: SELL_NO, price: 40, quantity: 2 };
-        let ask = Placed { placed: 4, user: BOB, wording: BUY_NO, price: 30, quantity: 9 };
+        let mirrored = Placed { record: 3, user: BOB, wording: SELL_NO, price: 40, quantity: 2 };
+        let ask = Placed { record: 4, user: BOB, wording: BUY_NO, price: 30, quantity: 9 };
         let effects = [bid(2, 60, 5).rested(5), mirrored.rested(2), ask.rested(9)];
         assert_eq!(fold(&mut depth, 2, &effects), 0);
         assert_eq!(shown(&depth, Direction::Up), [(60, 7, 2)]);
@@ -326,7 +326,7 @@ mod tests {
 
     fn amended(before: Placed, after: Placed, kept_place: bool) -> Effect {
         Effect::OrderAmended {
-            order: order(before.placed),
+            order: order(before.record),
             user: before.user,
             market: RAIN,
             direction: before.wording.direction(),

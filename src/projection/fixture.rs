@@ -100,10 +100,10 @@ pub fn voided(market: MarketNo, price: u8) -> Effect {
     }
 }
 
-/// An order of the market about rain, accepted by the record `placed`; its price is the owner's.
+/// An order of the market about rain, accepted by `record`; its price is the owner's.
 #[derive(Clone, Copy)]
 pub struct Placed {
-    pub placed: u64,
+    pub record: u64,
     pub user: UserNo,
     pub wording: Wording,
     pub price: u8,
@@ -124,12 +124,12 @@ impl Placed {
             valid_until: None,
             copy_from: None,
         };
-        Effect::OrderAccepted { order: order(self.placed), terms }
+        Effect::OrderAccepted { order: order(self.record), terms }
     }
 
     pub fn rested(self, remaining: u64) -> Effect {
         Effect::OrderRested {
-            order: order(self.placed),
+            order: order(self.record),
             user: self.user,
             market: RAIN,
             direction: self.wording.direction(),
@@ -140,7 +140,7 @@ impl Placed {
 
     pub fn cancelled(self, quantity: u64, rested: bool, reason: CancelReason) -> Effect {
         Effect::OrderCancelled {
-            order: order(self.placed),
+            order: order(self.record),
             user: self.user,
             market: RAIN,
             direction: self.wording.direction(),
@@ -154,7 +154,7 @@ impl Placed {
     /// As the taker, left with the first number, of `maker`, left with the second.
     pub fn took(self, remaining: u64, maker: Placed, maker_remaining: u64, traded: u64) -> Effect {
         let party = |placed: Placed, remaining| Party {
-            order: order(placed.placed),
+            order: order(placed.record),
             user: placed.user,
             remaining: Lots::new(remaining),
         };

@@ -129,8 +129,8 @@ mod tests {
     use crate::exchange::lifecycle::MarketStatus;
     use crate::exchange::reject::Reject;
 
-    const BID: Placed = Placed { placed: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
-    const ASK: Placed = Placed { placed: 4, user: BOB, wording: BUY_NO, price: 38, quantity: 5 };
+    const BID: Placed = Placed { record: 3, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+    const ASK: Placed = Placed { record: 4, user: BOB, wording: BUY_NO, price: 38, quantity: 5 };
 
     #[test]
     fn one_record_reaches_every_projection() {

@@ -299,7 +299,7 @@ mod tests {
     use crate::exchange::units::Sequence;
     use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 
-    const BID: Placed = Placed { placed: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+    const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
 
     fn with_bid() -> Orders {
         let mut orders: Orders = opened();
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn each_party_reads_the_trade_in_its_own_words() {
         let mut orders = with_bid();
-        let taker = Placed { placed: 3, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
+        let taker = Placed { record: 3, user: BOB, wording: BUY_NO, price: 45, quantity: 4 };
         let effects = [taker.accepted(), taker.took(0, BID, 6, 4)];
         assert_eq!(fold(&mut orders, 3, &effects), 0);
 
@@ -337,8 +337,8 @@ mod tests {
     #[test]
     fn a_seller_of_no_reads_the_price_of_no() {
         let mut orders: Orders = opened();
-        let maker = Placed { placed: 2, user: ANN, wording: SELL_NO, price: 40, quantity: 5 };
-        let taker = Placed { placed: 3, user: BOB, wording: SELL_YES, price: 50, quantity: 5 };
+        let maker = Placed { record: 2, user: ANN, wording: SELL_NO, price: 40, quantity: 5 };
+        let taker = Placed { record: 3, user: BOB, wording: SELL_YES, price: 50, quantity: 5 };
         assert_eq!(fold(&mut orders, 2, &[maker.accepted(), maker.rested(5)]), 0);
         assert_eq!(fold(&mut orders, 3, &[taker.accepted(), taker.took(0, maker, 0, 5)]), 0);
         assert_eq!(orders.order(order(2)).unwrap().filled_cost, Money::new(40 * 5));
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_cancelled_order_says_what_it_traded_and_why_it_ended() {
         let mut orders = with_bid();
-        let taker = Placed { placed: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 14 };
+        let taker = Placed { record: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 14 };
         let rest = taker.cancelled(4, false, CancelReason::IocRemainder);
         let effects = [taker.accepted(), taker.took(4, BID, 0, 10), rest];
         assert_eq!(fold(&mut orders, 3, &effects), 0);
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn an_amended_order_keeps_its_number_and_its_fills() {
         let mut orders = with_bid();
-        let taker = Placed { placed: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 4 };
+        let taker = Placed { record: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 4 };
         assert_eq!(fold(&mut orders, 3, &[taker.accepted(), taker.took(0, BID, 6, 4)]), 0);
         let amended = Effect::OrderAmended {
             order: order(2),
@@ -390,11 +390,11 @@ mod tests {
     #[test]
     fn the_newest_comes_first_and_final_orders_stay_readable() {
         let mut orders = with_bid();
-        for placed in 3..6 {
-            let next = Placed { placed, ..BID };
-            assert_eq!(fold(&mut orders, placed, &[next.accepted(), next.rested(10)]), 0);
+        for record in 3..6 {
+            let next = Placed { record, ..BID };
+            assert_eq!(fold(&mut orders, record, &[next.accepted(), next.rested(10)]), 0);
         }
-        let gone = Placed { placed: 4, ..BID }.cancelled(10, true, CancelReason::User);
+        let gone = Placed { record: 4, ..BID }.cancelled(10, true, CancelReason::User);
         assert_eq!(fold(&mut orders, 6, &[gone]), 0);
         assert_eq!(open(&orders, ANN), [5, 3, 2]);
         let all: Vec<u64> = orders.of(ANN).map(|row| row.no.0.get()).collect();
@@ -411,12 +411,12 @@ mod tests {
         let mut orders = with_bid();
         let cancelled = BID.cancelled(10, true, CancelReason::User);
         assert_eq!(fold(&mut orders, 3, &[cancelled.clone(), cancelled]), 1);
-        let stranger = Placed { placed: 9, ..BID };
+        let stranger = Placed { record: 9, ..BID };
         let before = *orders.order(order(2)).unwrap();
         assert_eq!(fold(&mut orders, 4, &[stranger.took(0, BID, 0, 10), BID.rested(10)]), 2);
         assert_eq!(*orders.order(order(2)).unwrap(), before);
         // Parts that are not the whole, and a number that was there before.
-        let next = Placed { placed: 5, ..BID };
+        let next = Placed { record: 5, ..BID };
         assert_eq!(fold(&mut orders, 5, &[next.accepted(), next.rested(9), BID.accepted()]), 2);
     }
 

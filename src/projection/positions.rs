@@ -258,10 +258,10 @@ impl Projection for Positions {
                 } => {
                     self.ends.insert(*market, End::Settled(*winner));
                 }
-                Effect::PositionSettled { user, market, yes, no, .. } => {
-                    if !(yes.is_zero() && no.is_zero()) {
-                        paid.insert((*user, *market));
-                    }
+                Effect::PositionSettled { user, market, yes, no, .. }
+                    if !(yes.is_zero() && no.is_zero()) =>
+                {
+                    paid.insert((*user, *market));
                 }
                 _ => {}
             }
@@ -312,7 +312,7 @@ mod tests {
     fn a_change_of_what_is_not_shown_is_no_change() {
         let mut positions: Positions = opened();
         let held = holds(ANN, (5, 300), (0, 0), 0);
-        assert_eq!(fold(&mut positions, 2, &[held.clone()]), 0);
+        assert_eq!(fold(&mut positions, 2, std::slice::from_ref(&held)), 0);
         let Effect::PositionChanged { user, market, yes, no, realised } = held else {
             unreachable!()
         };
