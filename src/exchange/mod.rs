@@ -3,6 +3,7 @@
 //! Must not know: the clock, the disk, threads, randomness, floats, JSON, who is waiting.
 
 pub mod rules;
+pub mod script;
 pub mod units;
 pub mod ids;
 pub mod command;
