@@ -21,7 +21,7 @@ use crate::naive::Naive;
 /// Users of a venue under test.
 pub const USERS_COUNT: u32 = 4;
 /// Open orders that each may have: few, so that the limit is met.
-pub const USER_OPEN_ORDERS_MAX: u32 = 9;
+pub const USER_OPEN_ORDERS_MAX: u32 = 7;
 
 /// Something to ask, not yet tied to numbers.
 #[derive(Debug, Clone)]
@@ -103,13 +103,19 @@ fn amount() -> impl Strategy<Value = Amount> {
 }
 
 fn price() -> impl Strategy<Value = u8> {
-    prop_oneof![12 => 46_u8..=54, 1 => prop_oneof![Just(1_u8), Just(99_u8), 2_u8..=98]]
+    prop_oneof![16 => 47_u8..=53, 1 => prop_oneof![Just(1_u8), Just(99_u8), 2_u8..=98]]
+}
+
+/// A user's number; now and then one that nobody has.
+fn user() -> impl Strategy<Value = u8> {
+    let known = u8::try_from(USERS_COUNT).unwrap();
+    prop_oneof![40 => 0..known, 1 => Just(known)]
 }
 
 fn place() -> impl Strategy<Value = Intent> {
     let life = prop_oneof![
-        8 => Just(Life::Standing),
-        3 => (-5_i16..60).prop_map(Life::Expires),
+        10 => Just(Life::Standing),
+        2 => (-3_i16..300).prop_map(Life::Expires),
         2 => Just(Life::Immediate),
         2 => Just(Life::Whole),
     ];
@@ -119,14 +125,15 @@ fn place() -> impl Strategy<Value = Intent> {
         Just(SelfTradePrevention::CancelBoth),
     ];
     let condition = prop_oneof![
-        10 => Just(Condition::Unconditional),
-        2 => Just(Condition::PostOnly),
-        2 => Just(Condition::ReduceOnly),
+        22 => Just(Condition::Unconditional),
+        3 => Just(Condition::PostOnly),
+        3 => Just(Condition::ReduceOnly),
         1 => Just(Condition::PostOnlyReduceOnly),
     ];
-    let words = (0..=u8::try_from(USERS_COUNT).unwrap(), 0_u8..6, any::<bool>(), any::<bool>());
-    let rare_copy = prop_oneof![6 => Just(None), 1 => (0_u8..6).prop_map(Some)];
-    let rare_until = prop_oneof![9 => Just(None), 1 => (-3_i8..10).prop_map(Some)];
+    let picked = prop_oneof![30 => 0_u8..8, 1 => 8_u8..13];
+    let words = (user(), picked, any::<bool>(), any::<bool>());
+    let rare_copy = prop_oneof![6 => Just(None), 1 => user().prop_map(Some)];
+    let rare_until = prop_oneof![19 => Just(None), 1 => (-3_i8..10).prop_map(Some)];
     (words, price(), amount(), life, self_trade, condition, rare_until, rare_copy).prop_map(
         |((user, market, yes, buy), price, quantity, life, self_trade, condition, valid_for, copy_from)| {
             Intent::Place(Place {
@@ -144,8 +151,8 @@ fn run() -> impl Strategy<Value = Run> {
         2 => Just(Run::Suspend),
         4 => later().prop_map(Run::Reopen),
         2 => Just(Run::Close),
-        2 => any::<bool>().prop_map(Run::Resolve),
-        2 => Just(Run::Dispute),
+        4 => any::<bool>().prop_map(Run::Resolve),
+        6 => Just(Run::Dispute),
         1 => (0_u8..=100).prop_map(Run::Void),
         2 => later().prop_map(Run::Revise),
     ]
@@ -164,12 +171,12 @@ pub fn step() -> impl Strategy<Value = Step> {
         60 => place(),
         12 => (any::<u16>(), new_price, quantity)
             .prop_map(|(pick, price, quantity)| Intent::Amend { pick, price, quantity }),
-        10 => (any::<u16>(), 0_u8..12).prop_map(|(pick, by)| Intent::Cancel { pick, by }),
-        1 => (0_u8..6, prop::option::of(0_u8..6))
+        7 => (any::<u16>(), 0_u8..12).prop_map(|(pick, by)| Intent::Cancel { pick, by }),
+        1 => (user(), prop::option::of(0_u8..13))
             .prop_map(|(user, market)| Intent::CancelAll { user, market }),
-        5 => (0_u8..6, 1_i64..600_000_000).prop_map(|(user, units)| Intent::Deposit { user, units }),
-        3 => (0_u8..6, 0_u8..=110).prop_map(|(user, share)| Intent::Withdraw { user, share }),
-        4 => (0_u8..6, run()).prop_map(|(market, what)| Intent::Run { market, what }),
+        2 => (user(), 1_i64..400_000_000).prop_map(|(user, units)| Intent::Deposit { user, units }),
+        2 => (user(), 0_u8..=110).prop_map(|(user, share)| Intent::Withdraw { user, share }),
+        5 => (prop_oneof![1 => 0_u8..8, 4 => 8_u8..13], run()).prop_map(|(market, what)| Intent::Run { market, what }),
         4 => Just(Intent::Clock),
         1 => any::<u8>().prop_map(Intent::Catalogue),
     ];
@@ -226,16 +233,23 @@ fn nth<T: Copy>(all: &[T], pick: usize) -> Option<T> {
     all.get(pick.checked_rem(all.len())?).copied()
 }
 
-/// Markets not yet final; the pick past them is now and then an old one or none at all.
-fn market(twin: &Naive, pick: u8) -> MarketNo {
+/// Mostly a market that takes orders, at times any that is not final yet, and now and then an old
+/// one or none at all.
+fn market(twin: &Naive, pick: u8, now: TimeMs) -> MarketNo {
     let live: Vec<u32> = live(twin);
     let all = u32::try_from(twin.markets.len()).unwrap();
-    match (pick, nth(&live, usize::from(pick))) {
-        (5, _) => MarketNo(all / 2),
-        (4, _) if all % 7 == 0 => MarketNo(all),
-        (_, Some(number)) => MarketNo(number),
-        (_, None) => MarketNo(0),
-    }
+    let open: Vec<u32> = live.iter().copied().filter(|number| is_open(twin, *number, now)).collect();
+    let picked = match pick {
+        0..=7 => nth(&open, usize::from(pick)),
+        8..=10 => nth(&live, usize::from(pick)),
+        11 => Some(all - u32::from(all % 5 > 0)),
+        _ => Some(all / 2),
+    };
+    MarketNo(picked.unwrap_or(0))
+}
+
+fn is_open(twin: &Naive, number: u32, now: TimeMs) -> bool {
+    twin.markets[number as usize].status_at(now) == MarketStatus::Active
 }
 
 fn live(twin: &Naive) -> Vec<u32> {
@@ -264,7 +278,7 @@ pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::CancelAll { user, market: of } => Command::CancelOrders {
             user: UserNo(u32::from(*user)),
-            market: of.map(|pick| market(twin, pick)),
+            market: of.map(|pick| market(twin, pick, now)),
         },
         Intent::Deposit { user, units } => {
             let too_much = units % 97 == 0 && twin.ledger.supply > 0;
@@ -276,7 +290,7 @@ pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             let units = i64::try_from(available * i128::from(*share) / 100).unwrap().max(1);
             Command::Withdraw { user: UserNo(u32::from(*user)), amount: Money::new(units) }
         }
-        Intent::Run { market: pick, what } => run_command(market(twin, *pick), *what, twin, now),
+        Intent::Run { market: pick, what } => run_command(market(twin, *pick, now), *what, twin, now),
         Intent::Clock => Command::AdvanceClock,
         Intent::Catalogue(pick) => catalogue(twin, *pick),
     }
@@ -286,34 +300,24 @@ pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
 /// alive.
 fn revive(twin: &Naive, now: TimeMs) -> Option<Command> {
     let live = live(twin);
-    let of = |status: MarketStatus| {
-        let found = live.iter().find(|number| twin.markets[**number as usize].status == status);
-        found.map(|number| MarketNo(*number))
-    };
-    let open = |number: &&u32| {
-        let market = &twin.markets[**number as usize];
-        market.status == MarketStatus::Active && now < market.deadline
-    };
-    if live.iter().find(open).is_some() {
+    if live.iter().any(|number| is_open(twin, *number, now)) {
         return None;
     }
-    let hour = now.get() % 3;
-    let window = u32::try_from(now.get() % 2).unwrap();
-    match (hour, of(MarketStatus::Draft), of(MarketStatus::Resolved)) {
-        (0, _, Some(_)) => Some(Command::AdvanceClock),
-        (_, Some(market), _) if twin.markets[market.index()].deadline > now => {
-            Some(Command::PublishMarket { market })
-        }
-        _ => {
-            let deadline = after(now, 200 + now.get() % 4000);
-            Some(Command::CreateMarket(Box::new(draft(deadline, window))))
-        }
+    let draft_of = |number: &&u32| {
+        let market = &twin.markets[**number as usize];
+        market.status == MarketStatus::Draft && market.deadline > now
+    };
+    if let Some(number) = live.iter().find(draft_of) {
+        return Some(Command::PublishMarket { market: MarketNo(*number) });
     }
+    let deadline = after(now, 500 + now.get() % 9_000);
+    let window = u32::try_from(now.get() % 4 * 2).unwrap();
+    Some(Command::CreateMarket(Box::new(draft(deadline, window))))
 }
 
 fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
     let user = UserNo(u32::from(place.user));
-    let market = market(twin, place.market);
+    let market = market(twin, place.market, now);
     let wording = Wording {
         outcome: if place.yes { Outcome::Yes } else { Outcome::No },
         side: if place.buy { Side::Buy } else { Side::Sell },
@@ -418,14 +422,14 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
 
 /// Users, keys, categories and events: they hardly matter to trading, so they are rare.
 fn catalogue(twin: &Naive, pick: u8) -> Command {
-    let small = u32::from(pick / 16);
+    let small = u32::from(pick / 8) % 16;
     match pick % 8 {
         0 => Command::OpenVenue(Rules::current()),
         1 => Command::AddKey {
             user: UserNo(small % 6),
             role: Role::Trader,
             label: String::new(),
-            hash: KeyHash([pick; 32]),
+            hash: KeyHash([pick % 64; 32]),
         },
         2 => {
             let key = KeyNo(small % (u32::try_from(twin.keys_count()).unwrap() + 1));

@@ -3,16 +3,23 @@
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::script;
 use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::projection::ReadModel;
 
 use crate::commands::{self, Step};
 use crate::compare::{Tally, always_true, same_answer};
 use crate::naive::Naive;
+use crate::state::{same_depth, same_state};
+
+/// Markets whose books are compared after every single command.
+const RECENT_MARKETS: usize = 8;
 
 /// The two, and what was asked of them.
 pub struct Duel {
     pub exchange: Exchange,
+    pub model: ReadModel,
     pub twin: Naive,
     tally: Tally,
     pub records: Vec<Record>,
@@ -24,6 +31,7 @@ impl Duel {
     pub fn unopened() -> Duel {
         Duel {
             exchange: Exchange::new(),
+            model: ReadModel::new(),
             twin: Naive::new(),
             tally: Tally::default(),
             records: Vec::new(),
@@ -59,6 +67,12 @@ impl Duel {
         same_answer(&effects, &self.twin, &told)
             .map_err(|difference| format!("{record:?}\n{difference}"))?;
         self.tally.count(&record, &effects)?;
+        let Record { sequence, time, .. } = record;
+        self.model.fold(&Applied { sequence, time, effects: &effects });
+        // Older markets are final; the whole is gone over in `check`.
+        let all = self.twin.markets.len();
+        let recent = all.saturating_sub(RECENT_MARKETS)..all;
+        same_depth(&self.exchange, &self.model, &self.twin, recent)?;
         Ok(effects)
     }
 
@@ -74,6 +88,11 @@ impl Duel {
             let got = self.exchange.next_due();
             return Err(format!("next due: {got:?}, the twin says {due:?}"));
         }
-        Ok(())
+        same_state(&self.exchange, &self.model, &self.twin)
+    }
+
+    /// The commands so far, as a script to paste into a bug report or a test.
+    pub fn script(&self) -> String {
+        script::print(&self.records)
     }
 }

@@ -5,23 +5,26 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod census;
 mod commands;
 mod compare;
 mod duel;
 mod naive;
+mod state;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
+use census::Census;
 use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
 const COMMANDS_COUNT: u64 = 20_000;
 /// Commands that one venue of the seeded run sees before the next begins.
-const EPISODE_COMMANDS: u64 = 20_000;
+const EPISODE_COMMANDS: u64 = 5_000;
 /// The whole state is gone over after each of these many commands.
-const CHECK_EVERY: u64 = 16;
+const CHECK_EVERY: u64 = 32;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
@@ -33,7 +36,7 @@ proptest! {
         let mut duel = Duel::opened();
         for step in &steps {
             let same = duel.take(step).and_then(|_| duel.check());
-            prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), script(&duel));
+            prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), duel.script());
         }
     }
 }
@@ -43,16 +46,21 @@ fn a_long_seeded_run_is_answered_alike() {
     let count = std::env::var("OPENOUTCRY_MODEL_COMMANDS")
         .map_or(COMMANDS_COUNT, |count| count.parse().expect("a number of commands"));
     let mut left = count;
+    let mut census = Census::default();
     let mut episode = 0_u64;
     while left > 0 {
         let commands = left.min(EPISODE_COMMANDS);
-        long_run(episode, commands);
+        long_run(episode, commands, &mut census);
         left -= commands;
         episode += 1;
     }
+    println!("{count} commands in {episode} venues saw\n{}", census.report());
+    if count >= COMMANDS_COUNT {
+        assert_eq!(census.missing(), Vec::<String>::new(), "a long run should have seen these");
+    }
 }
 
-fn long_run(episode: u64, commands: u64) {
+fn long_run(episode: u64, commands: u64, census: &mut Census) {
     let mut seed = [7; 32];
     seed[..8].copy_from_slice(&episode.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
@@ -61,7 +69,9 @@ fn long_run(episode: u64, commands: u64) {
     let mut duel = Duel::opened();
     for number in 0..commands {
         let step = steps.new_tree(&mut runner).expect("a step").current();
-        let mut same = duel.take(&step).map(|_| ());
+        let mut same = duel.take(&step).map(|effects| {
+            census.count(duel.records.last().expect("a record"), &effects);
+        });
         if number % CHECK_EVERY == 0 {
             same = same.and_then(|()| duel.check());
         }
@@ -69,9 +79,4 @@ fn long_run(episode: u64, commands: u64) {
             panic!("episode {episode}, command {number}: {difference}");
         }
     }
-}
-
-/// The commands so far, for whoever must find out what went wrong.
-fn script(duel: &Duel) -> String {
-    duel.records.iter().map(|record| format!("{record:?}\n")).collect()
 }

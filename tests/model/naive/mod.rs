@@ -36,6 +36,8 @@ pub struct Order {
     pub original: i128,
     pub filled: i128,
     pub cancelled: i128,
+    /// Sum of price x quantity over its fills, in the owner's words.
+    pub filled_cost: i128,
     pub backing: Backing,
     /// Whether it stands on the book.
     pub rests: bool,

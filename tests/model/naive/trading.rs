@@ -120,6 +120,7 @@ impl Naive {
             original: wanted,
             filled: 0,
             cancelled: 0,
+            filled_cost: 0,
             backing: Backing::default(),
             rests: false,
         };
@@ -209,6 +210,8 @@ impl Naive {
             let order = self.order_mut(number);
             order.backing = backing;
             order.filled += quantity;
+            let worded = order.terms.wording.yes_price(tick(price));
+            order.filled_cost += quantity * i128::from(worded.get());
         }
         if self.order(maker).remaining() == 0 {
             self.take_off(maker);
