@@ -10,3 +10,5 @@ pub mod journal;
 pub mod projection;
 #[cfg(feature = "server")]
 pub mod engine;
+#[cfg(feature = "server")]
+pub mod flow;

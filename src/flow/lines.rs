@@ -1,0 +1,148 @@
+//! Where the lines come from: a file or bytes, plain or gzip by content, one bounded line at a
+//! time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::marker::PhantomData;
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::rows::Row;
+use super::{FlowError, LineNo};
+
+/// Bytes of one line. The longest real line is a book of 99 levels a side, under 8 KiB.
+pub const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// The first two bytes of every gzip member (RFC 1952 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Lines to be read.
+pub struct Source(Box<dyn BufRead + Send>);
+
+impl Source {
+    /// The lines of a file.
+    ///
+    /// # Errors
+    /// [`FlowError::Open`].
+    pub fn open(path: &Path) -> Result<Source, FlowError> {
+        let named = |cause| FlowError::Open { path: path.display().to_string(), cause };
+        File::open(path).and_then(|file| unpacked(BufReader::new(file))).map_err(named)
+    }
+
+    /// The lines of bytes at hand, such as a file embedded in the binary.
+    pub fn bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Source {
+        // Looking at the first bytes of a slice cannot fail.
+        unpacked(Cursor::new(bytes)).unwrap_or_else(|_| Source(Box::new(io::empty())))
+    }
+
+    /// The rows of the lines, in order, each with its line number.
+    pub fn rows<T: Row>(self) -> Rows<T> {
+        Rows { source: self.0, line: LineNo(0), ended: false, text: Vec::new(), row: PhantomData }
+    }
+}
+
+/// Takes gzip for what its first bytes say, whatever the name.
+fn unpacked(mut plain: impl BufRead + Send + 'static) -> io::Result<Source> {
+    Ok(if plain.fill_buf()?.starts_with(&GZIP_MAGIC) {
+        Source(Box::new(BufReader::new(MultiGzDecoder::new(plain))))
+    } else {
+        Source(Box::new(plain))
+    })
+}
+
+/// An iterator over the rows of a [`Source`]; it ends after the first error.
+pub struct Rows<T> {
+    source: Box<dyn BufRead + Send>,
+    line: LineNo,
+    ended: bool,
+    text: Vec<u8>,
+    row: PhantomData<fn() -> T>,
+}
+
+impl<T: Row> Rows<T> {
+    fn read(&mut self) -> Result<Option<(LineNo, T)>, FlowError> {
+        self.line = LineNo(self.line.0.saturating_add(1));
+        let line = self.line;
+        self.text.clear();
+        let mut bounded = self.source.by_ref().take(LINE_BYTES_MAX + 1);
+        let count = bounded
+            .read_until(b'\n', &mut self.text)
+            .map_err(|cause| FlowError::Read { line, cause })?;
+        if count == 0 {
+            return Ok(None);
+        }
+        if self.text.len() as u64 > LINE_BYTES_MAX {
+            return Err(FlowError::LongLine { line });
+        }
+        T::read(line, &self.text).map(|row| Some((line, row)))
+    }
+}
+
+impl<T: Row> Iterator for Rows<T> {
+    type Item = Result<(LineNo, T), FlowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.read().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+    use crate::flow::rows::FillRow;
+
+    const FILL: &str =
+        r#"{"line":3,"market":"m","taker":2,"maker":1,"outcome":"no","price":"0.40","qty":"1.5"}"#;
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(bytes: Vec<u8>) -> Vec<Result<(LineNo, FillRow), String>> {
+        Source::bytes(bytes).rows().map(|row| row.map_err(|e| e.to_string())).collect()
+    }
+
+    #[test]
+    fn gzip_and_plain_read_the_same() {
+        let text = format!("{FILL}\n{FILL}\n");
+        let plain = read(text.clone().into_bytes());
+        assert_eq!(plain.len(), 2);
+        assert_eq!(plain, read(gzip(&text)));
+        let members = [gzip(FILL), gzip("\n"), gzip(FILL)].concat();
+        assert_eq!(plain, read(members));
+    }
+
+    #[test]
+    fn a_cut_gzip_is_an_error_with_its_line() {
+        let mut cut = gzip(&format!("{FILL}\n").repeat(500));
+        cut.truncate(cut.len() - 9);
+        let rows = read(cut);
+        assert!(rows.last().unwrap().as_ref().unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_ends_the_reading() {
+        let rows = read(format!("{FILL}\n{{}}\n{FILL}").into_bytes());
+        assert_eq!(rows.len(), 2);
+        assert!(rows[1].as_ref().unwrap_err().starts_with("line 2: missing field"));
+    }
+
+    #[test]
+    fn a_line_has_a_bound() {
+        let rows = read(vec![b' '; 1 << 17]);
+        assert_eq!(rows, [Err("line 1: longer than 65536 bytes".to_owned())]);
+    }
+}

@@ -1,0 +1,374 @@
+//! The rows of the files: commands, fills, books and positions, as typed values.
+
+use serde::Deserialize;
+
+use super::{FlowError, Gross, LineNo, OrderRef, PositionUnit};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Side, TimeInForce, Wording};
+use crate::exchange::units::{Lots, Money, Overflow, Tick, UnitError};
+
+/// A kind of row.
+pub trait Row: Sized {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    fn read(line: LineNo, text: &[u8]) -> Result<Self, FlowError>;
+}
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Places an order.
+    Place(PlacedOrder),
+    /// Cancels one placed before.
+    Cancel,
+}
+
+/// An order as its owner wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedOrder {
+    /// Outcome and side.
+    pub wording: Wording,
+    /// Limit, a price of the outcome named.
+    pub price: Tick,
+    /// Contracts wanted.
+    pub quantity: Lots,
+    /// How long it stands.
+    pub time_in_force: TimeInForce,
+}
+
+impl PlacedOrder {
+    /// What it stakes at its limit: price times quantity for a buyer, the complement for a seller.
+    ///
+    /// # Errors
+    /// More than an account can hold.
+    pub fn cost(&self) -> Result<Money, Overflow> {
+        match self.wording.side {
+            Side::Buy => self.price.times(self.quantity),
+            Side::Sell => self.price.complement().times(self.quantity),
+        }
+    }
+}
+
+/// One line of a flow file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRow {
+    /// Recorded time, milliseconds.
+    pub t_ms: i64,
+    /// Market's name.
+    pub market: String,
+    /// Account's name.
+    pub account: String,
+    /// The order placed, or the one to cancel.
+    pub order: OrderRef,
+    /// Which of the two.
+    pub action: Action,
+}
+
+/// One expected fill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FillRow {
+    /// Line of the taker's order in the flow.
+    pub line: LineNo,
+    /// Market's name.
+    pub market: String,
+    /// The incoming order.
+    pub taker: OrderRef,
+    /// The resting order.
+    pub maker: OrderRef,
+    /// The outcome that the taker named.
+    pub outcome: Outcome,
+    /// A price of that outcome.
+    pub price: Tick,
+    /// Contracts.
+    pub quantity: Lots,
+}
+
+/// One level of an expected book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BookLevel {
+    /// A price of yes.
+    pub price: Tick,
+    /// Contracts that rest there.
+    pub quantity: Lots,
+}
+
+/// One expected book, in prices of yes whichever way the file words it, best first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookRow {
+    /// The book is the market's after its last command at or before this line of the flow.
+    pub after_line: LineNo,
+    /// Market's name.
+    pub market: String,
+    /// Bids, highest first.
+    pub bids: Vec<BookLevel>,
+    /// Asks, lowest first.
+    pub asks: Vec<BookLevel>,
+}
+
+/// What one account is expected to have made of one market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PositionRow {
+    /// Market's name.
+    pub market: String,
+    /// Account's name.
+    pub account: String,
+    yes: i64,
+    no: i64,
+    cash: i64,
+}
+
+impl PositionRow {
+    /// The figures in lots and money units.
+    pub fn gross(&self, unit: PositionUnit) -> Gross {
+        // 2^63 times 10,000 is far inside 2^127.
+        let scaled = |count: i64| i128::from(count).saturating_mul(unit.lots());
+        Gross {
+            yes_lots: scaled(self.yes),
+            no_lots: scaled(self.no),
+            cash_units: scaled(self.cash),
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OpText {
+    Place,
+    Cancel,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OutcomeText {
+    Yes,
+    No,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum SideText {
+    Buy,
+    Sell,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum TifText {
+    Gtc,
+    Ioc,
+    Fok,
+}
+
+#[derive(Deserialize)]
+struct CommandText<'a> {
+    t_ms: i64,
+    market: String,
+    op: OpText,
+    #[serde(rename = "ref")]
+    order: u64,
+    acct: String,
+    outcome: Option<OutcomeText>,
+    side: Option<SideText>,
+    price: Option<&'a str>,
+    qty: Option<&'a str>,
+    tif: Option<TifText>,
+}
+
+#[derive(Deserialize)]
+struct FillText<'a> {
+    line: u32,
+    market: String,
+    taker: u64,
+    maker: u64,
+    outcome: OutcomeText,
+    price: &'a str,
+    qty: &'a str,
+}
+
+#[derive(Deserialize)]
+struct BookText<'a> {
+    after_line: u32,
+    market: String,
+    #[serde(borrow)]
+    yes_bids: Vec<(&'a str, &'a str)>,
+    #[serde(borrow)]
+    yes_asks: Option<Vec<(&'a str, &'a str)>>,
+    #[serde(borrow)]
+    no_bids: Option<Vec<(&'a str, &'a str)>>,
+}
+
+#[derive(Deserialize)]
+struct PositionText {
+    market: String,
+    acct: String,
+    yes: i64,
+    no: i64,
+    cash_cents: i64,
+}
+
+fn json<'a, T: Deserialize<'a>>(line: LineNo, text: &'a [u8]) -> Result<T, FlowError> {
+    serde_json::from_slice(text).map_err(|cause| FlowError::Json { line, cause })
+}
+
+fn outcome(text: &OutcomeText) -> Outcome {
+    match text {
+        OutcomeText::Yes => Outcome::Yes,
+        OutcomeText::No => Outcome::No,
+    }
+}
+
+/// Names the line and the member of what could not be parsed.
+fn named<T>(
+    line: LineNo,
+    field: &'static str,
+    parsed: Result<T, UnitError>,
+) -> Result<T, FlowError> {
+    parsed.map_err(|cause| FlowError::Unit { line, field, cause })
+}
+
+fn present<T>(line: LineNo, field: &'static str, value: Option<T>) -> Result<T, FlowError> {
+    value.ok_or(FlowError::Missing { line, field })
+}
+
+impl CommandText<'_> {
+    fn placed(&self, line: LineNo) -> Result<PlacedOrder, FlowError> {
+        let side = match present(line, "side", self.side.as_ref())? {
+            SideText::Buy => Side::Buy,
+            SideText::Sell => Side::Sell,
+        };
+        let time_in_force = match present(line, "tif", self.tif.as_ref())? {
+            TifText::Gtc => TimeInForce::GoodTillCancelled { expires_at: None },
+            TifText::Ioc => TimeInForce::ImmediateOrCancel,
+            TifText::Fok => TimeInForce::FillOrKill,
+        };
+        let outcome = outcome(present(line, "outcome", self.outcome.as_ref())?);
+        Ok(PlacedOrder {
+            wording: Wording { outcome, side },
+            price: named(line, "price", Tick::parse(present(line, "price", self.price)?))?,
+            quantity: named(line, "qty", Lots::parse(present(line, "qty", self.qty)?))?,
+            time_in_force,
+        })
+    }
+}
+
+impl Row for CommandRow {
+    fn read(line: LineNo, text: &[u8]) -> Result<Self, FlowError> {
+        let text: CommandText<'_> = json(line, text)?;
+        let action = match text.op {
+            OpText::Place => Action::Place(text.placed(line)?),
+            OpText::Cancel => Action::Cancel,
+        };
+        let (market, account, order) = (text.market, text.acct, OrderRef(text.order));
+        Ok(CommandRow { t_ms: text.t_ms, market, account, order, action })
+    }
+}
+
+impl Row for FillRow {
+    fn read(line: LineNo, text: &[u8]) -> Result<Self, FlowError> {
+        let text: FillText<'_> = json(line, text)?;
+        Ok(FillRow {
+            line: LineNo(text.line),
+            market: text.market,
+            taker: OrderRef(text.taker),
+            maker: OrderRef(text.maker),
+            outcome: outcome(&text.outcome),
+            price: named(line, "price", Tick::parse(text.price))?,
+            quantity: named(line, "qty", Lots::parse(text.qty))?,
+        })
+    }
+}
+
+impl Row for BookRow {
+    fn read(line: LineNo, text: &[u8]) -> Result<Self, FlowError> {
+        let text: BookText<'_> = json(line, text)?;
+        let levels = |field, rows: &[(&str, &str)]| -> Result<Vec<BookLevel>, FlowError> {
+            let level = |(price, quantity): &(&str, &str)| {
+                Ok(BookLevel {
+                    price: named(line, field, Tick::parse(price))?,
+                    quantity: named(line, field, Lots::parse(quantity))?,
+                })
+            };
+            rows.iter().map(level).collect()
+        };
+        let bids = levels("yes_bids", &text.yes_bids)?;
+        let asks = match (&text.yes_asks, &text.no_bids) {
+            (Some(asks), _) => levels("yes_asks", asks)?,
+            // A bid for no at q offers yes at 1 - q: the highest bid is the lowest offer.
+            (None, Some(bids)) => {
+                let mut asks = levels("no_bids", bids)?;
+                for level in &mut asks {
+                    level.price = level.price.complement();
+                }
+                asks
+            }
+            (None, None) => return Err(FlowError::Missing { line, field: "yes_asks" }),
+        };
+        Ok(BookRow { after_line: LineNo(text.after_line), market: text.market, bids, asks })
+    }
+}
+
+impl Row for PositionRow {
+    fn read(line: LineNo, text: &[u8]) -> Result<Self, FlowError> {
+        let text: PositionText = json(line, text)?;
+        let (yes, no, cash) = (text.yes, text.no, text.cash_cents);
+        Ok(PositionRow { market: text.market, account: text.acct, yes, no, cash })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: LineNo = LineNo(7);
+
+    #[test]
+    fn a_command_needs_every_member_of_its_kind() {
+        let whole = r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"yes","side":"SELL","price":"0.05","qty":"0.000001","tif":"IOC","src":"x"}"#;
+        let row = CommandRow::read(LINE, whole.as_bytes()).unwrap();
+        let Action::Place(order) = row.action else { panic!("{row:?}") };
+        assert_eq!(order.wording, Wording { outcome: Outcome::Yes, side: Side::Sell });
+        assert_eq!(order.cost().unwrap(), Money::new(95));
+        for (member, says) in [
+            (r#""side":"SELL","#, "line 7: `side` is missing"),
+            (r#""price":"0.05","#, "line 7: `price` is missing"),
+            (r#","tif":"IOC""#, "line 7: `tif` is missing"),
+        ] {
+            let error = CommandRow::read(LINE, whole.replace(member, "").as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), says);
+        }
+        let error = CommandRow::read(LINE, whole.replace("0.05", "0.005").as_bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "line 7: `price` is not of the expected form");
+        let error = CommandRow::read(LINE, whole.replace("IOC", "DAY").as_bytes()).unwrap_err();
+        assert!(matches!(error, FlowError::Json { .. }), "{error}");
+    }
+
+    #[test]
+    fn both_wordings_of_a_book_are_one_book() {
+        let asks = r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1"]],"yes_asks":[["0.52","3.00"],["0.60","1"]]}"#;
+        let bids = r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1.0"]],"no_bids":[["0.48","3"],["0.40","1"]]}"#;
+        let book = BookRow::read(LINE, asks.as_bytes()).unwrap();
+        assert_eq!(book, BookRow::read(LINE, bids.as_bytes()).unwrap());
+        assert_eq!(book.asks[0].price.get(), 52);
+        let neither = r#"{"after_line":9,"market":"m","yes_bids":[]}"#;
+        assert!(BookRow::read(LINE, neither.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn positions_merge_their_pairs() {
+        let row = r#"{"market":"m","acct":"a","yes":5865,"no":12822,"net_yes":-6957,"cash_cents":-1085864,"volume":18687,"fills":12}"#;
+        let row = PositionRow::read(LINE, row.as_bytes()).unwrap();
+        let merged = row.gross(PositionUnit::Hundredths).merged();
+        assert_eq!(merged.net_lots, -69_570_000);
+        assert_eq!(merged.cash.get(), i128::from(5865 * 100 - 1_085_864) * 10_000);
+        // A sale of 1 yes at 0.30 is a no bought at 0.70.
+        let sold = r#"{"market":"m","acct":"a","yes":-1000000,"no":0,"cash_cents":30000000}"#;
+        let sold = PositionRow::read(LINE, sold.as_bytes()).unwrap();
+        let merged = sold.gross(PositionUnit::Millionths).merged();
+        assert_eq!((merged.net_lots, merged.cash.get()), (-1_000_000, -70_000_000));
+    }
+}
