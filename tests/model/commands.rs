@@ -135,9 +135,28 @@ fn place() -> impl Strategy<Value = Intent> {
     let rare_copy = prop_oneof![6 => Just(None), 1 => user().prop_map(Some)];
     let rare_until = prop_oneof![19 => Just(None), 1 => (-3_i8..10).prop_map(Some)];
     (words, price(), amount(), life, self_trade, condition, rare_until, rare_copy).prop_map(
-        |((user, market, yes, buy), price, quantity, life, self_trade, condition, valid_for, copy_from)| {
+        |(
+            (user, market, yes, buy),
+            price,
+            quantity,
+            life,
+            self_trade,
+            condition,
+            valid_for,
+            copy_from,
+        )| {
             Intent::Place(Place {
-                user, market, yes, buy, price, quantity, life, self_trade, condition, valid_for, copy_from,
+                user,
+                market,
+                yes,
+                buy,
+                price,
+                quantity,
+                life,
+                self_trade,
+                condition,
+                valid_for,
+                copy_from,
             })
         },
     )
@@ -238,7 +257,8 @@ fn nth<T: Copy>(all: &[T], pick: usize) -> Option<T> {
 fn market(twin: &Naive, pick: u8, now: TimeMs) -> MarketNo {
     let live: Vec<u32> = live(twin);
     let all = u32::try_from(twin.markets.len()).unwrap();
-    let open: Vec<u32> = live.iter().copied().filter(|number| is_open(twin, *number, now)).collect();
+    let open: Vec<u32> =
+        live.iter().copied().filter(|number| is_open(twin, *number, now)).collect();
     let picked = match pick {
         0..=7 => nth(&open, usize::from(pick)),
         8..=10 => nth(&live, usize::from(pick)),
@@ -290,7 +310,9 @@ pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             let units = i64::try_from(available * i128::from(*share) / 100).unwrap().max(1);
             Command::Withdraw { user: UserNo(u32::from(*user)), amount: Money::new(units) }
         }
-        Intent::Run { market: pick, what } => run_command(market(twin, *pick, now), *what, twin, now),
+        Intent::Run { market: pick, what } => {
+            run_command(market(twin, *pick, now), *what, twin, now)
+        }
         Intent::Clock => Command::AdvanceClock,
         Intent::Catalogue(pick) => catalogue(twin, *pick),
     }
@@ -337,9 +359,9 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         quantity: Lots::new(u64::try_from(quantity.max(1)).unwrap()),
         time_in_force: match place.life {
             Life::Standing => TimeInForce::GoodTillCancelled { expires_at: None },
-            Life::Expires(ms) => TimeInForce::GoodTillCancelled {
-                expires_at: Some(after(now, i64::from(ms))),
-            },
+            Life::Expires(ms) => {
+                TimeInForce::GoodTillCancelled { expires_at: Some(after(now, i64::from(ms))) }
+            }
             Life::Immediate => TimeInForce::ImmediateOrCancel,
             Life::Whole => TimeInForce::FillOrKill,
         },
@@ -386,9 +408,8 @@ fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -
 
 fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Command {
     let had = twin.markets.get(market.index()).map_or(now, |market| market.deadline);
-    let later = |ms: Option<i16>| {
-        ms.map(|ms| after(if ms % 2 == 0 { now } else { had }, i64::from(ms)))
-    };
+    let later =
+        |ms: Option<i16>| ms.map(|ms| after(if ms % 2 == 0 { now } else { had }, i64::from(ms)));
     match what {
         Run::Create { deadline_in, window } => {
             let deadline = after(now, i64::from(deadline_in));

@@ -171,7 +171,8 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
         for place in market.book.ups.iter().chain(&market.book.downs) {
             let order = twin.order(place.order);
             let (backing, terms) = (order.backing, order.terms);
-            if order.remaining() <= 0 || backing.contracts + backing.cash_lots != order.remaining() {
+            if order.remaining() <= 0 || backing.contracts + backing.cash_lots != order.remaining()
+            {
                 return Err(format!("order {} is not backed in full: {order:?}", place.order));
             }
             let up = terms.wording.direction() == Direction::Up;
@@ -234,7 +235,9 @@ impl Tally {
             let sum = order.filled.get() + order.cancelled.get() + order.resting.get();
             if sum != order.original.get() {
                 let sequence = record.sequence;
-                return Err(format!("record {sequence}: order {number} does not add up: {order:?}"));
+                return Err(format!(
+                    "record {sequence}: order {number} does not add up: {order:?}"
+                ));
             }
         }
         Ok(())
@@ -274,7 +277,12 @@ impl Tally {
                 Ok(vec![order.0.get()])
             }
             Effect::OrderAmended {
-                order, remaining_before, quantity, remaining, kept_place, ..
+                order,
+                remaining_before,
+                quantity,
+                remaining,
+                kept_place,
+                ..
             } => {
                 let counted = self.known(order.0.get())?;
                 if counted.resting != *remaining_before {

@@ -45,8 +45,11 @@ pub fn same_depth(
         let market = exchange.market(number).ok_or("the exchange lacks a market")?;
         for side in SIDES {
             let expected = levels(twin, index, side);
-            let book: Vec<Level> =
-                market.book.levels(side).map(|(at, level)| (at, level.quantity, level.orders)).collect();
+            let book: Vec<Level> = market
+                .book
+                .levels(side)
+                .map(|(at, level)| (at, level.quantity, level.orders))
+                .collect();
             let view: Vec<Level> = model
                 .depth
                 .levels(number, side)
@@ -148,7 +151,14 @@ fn same_holdings(model: &ReadModel, twin: &Naive, user: UserNo) -> Result<(), St
     for row in model.positions.of(user) {
         if row.resolution.is_none() {
             let yes = row.outcome == Outcome::Yes;
-            shown.push((row.market.0, !yes, row.quantity, row.cost, row.realised.get(), row.copy_from));
+            shown.push((
+                row.market.0,
+                !yes,
+                row.quantity,
+                row.cost,
+                row.realised.get(),
+                row.copy_from,
+            ));
         }
     }
     let mut expected = Vec::new();

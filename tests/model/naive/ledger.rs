@@ -181,8 +181,7 @@ impl Ledger {
             return Err(Unbacked::NotEnoughMoney);
         }
         if contracts > 0 {
-            let closes =
-                self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
+            let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
             closes.free -= contracts;
             closes.locked += contracts;
         }
@@ -195,8 +194,7 @@ impl Ledger {
     /// Gives back all that stands behind an order.
     pub fn release(&mut self, bet: &Bet, backing: Backing) {
         if backing.contracts > 0 {
-            let closes =
-                self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
+            let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
             closes.locked -= backing.contracts;
             closes.free += backing.contracts;
         }

@@ -130,11 +130,7 @@ impl Naive {
         if deadline > self.now { Ok(()) } else { Err(Reject::DeadlineNotInFuture) }
     }
 
-    fn revise_market(
-        &mut self,
-        market: MarketNo,
-        revision: &MarketRevision,
-    ) -> Result<(), Reject> {
+    fn revise_market(&mut self, market: MarketNo, revision: &MarketRevision) -> Result<(), Reject> {
         if let Some(categories) = &revision.categories {
             self.known_categories(categories)?;
         }

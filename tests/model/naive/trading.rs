@@ -1,8 +1,6 @@
 //! The twin's trading: place, match, amend, cancel (semantics 4 and 5).
 
-use openoutcry::exchange::command::{
-    Direction, PlaceOrder, SelfTradePrevention, TimeInForce,
-};
+use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
 use openoutcry::exchange::effect::{CancelReason, Effect, Party, Trade};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
@@ -127,9 +125,7 @@ impl Naive {
         let number = self.sequence;
         self.orders.insert(number, order);
         self.tell(Effect::OrderAccepted { order: order_no(number), terms: *terms });
-        if terms.time_in_force == TimeInForce::FillOrKill
-            && self.reachable(terms, price) < wanted
-        {
+        if terms.time_in_force == TimeInForce::FillOrKill && self.reachable(terms, price) < wanted {
             self.cancel_rest(number, CancelReason::FokNotFillable);
             return Ok(());
         }
@@ -235,7 +231,8 @@ impl Naive {
 
     fn rest(&mut self, number: u64) {
         self.arrivals += 1;
-        let place = Place { order: number, price: self.order(number).price, arrival: self.arrivals };
+        let place =
+            Place { order: number, price: self.order(number).price, arrival: self.arrivals };
         let Order { terms, price, .. } = self.order(number).clone();
         let direction = terms.wording.direction();
         self.markets[terms.market.index()].book.add(direction, place);
@@ -347,9 +344,7 @@ impl Naive {
         tried.release(&self.bet_of(number), before.backing);
         let backing = tried.back(&bet(&terms, price), remaining).map_err(unbacked)?;
         let kept_place = price == before.price && remaining <= before.remaining();
-        if !kept_place
-            && terms.condition.post_only()
-            && !self.live_met_by(&terms, price).is_empty()
+        if !kept_place && terms.condition.post_only() && !self.live_met_by(&terms, price).is_empty()
         {
             return Err(Reject::PostOnlyWouldCross);
         }
