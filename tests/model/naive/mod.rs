@@ -50,6 +50,7 @@ impl Order {
     }
 }
 
+#[derive(Clone)]
 struct Key {
     user: UserNo,
     hash: [u8; 32],
@@ -57,7 +58,7 @@ struct Key {
 }
 
 /// The whole exchange.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Naive {
     pub rules: Option<Rules>,
     pub users_count: u32,
