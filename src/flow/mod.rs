@@ -7,6 +7,7 @@
 
 pub mod lines;
 pub mod rows;
+pub mod records;
 pub mod sample;
 
 use std::io;

@@ -8,6 +8,7 @@ pub mod marker;
 pub mod memory;
 pub mod record;
 pub mod recovery;
+pub mod sled;
 pub mod store;
 
 use std::ops::Deref;

@@ -4,16 +4,16 @@
 //! HTTP, who is reading.
 
 pub mod accounts;
-pub mod activity;
 pub mod catalogue;
 pub mod depth;
-pub mod fault;
+pub mod quote;
+pub mod orders;
 pub mod fills;
+pub mod positions;
+pub mod activity;
+pub mod fault;
 #[cfg(test)]
 mod fixture;
-pub mod orders;
-pub mod positions;
-pub mod quote;
 
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
@@ -125,7 +125,8 @@ impl ReadModel {
 mod tests {
     use super::fixture::*;
     use super::*;
-    use crate::exchange::effect::Effect;
+    use crate::exchange::effect::{CancelReason, Effect};
+    use crate::exchange::ids::UserNo;
     use crate::exchange::lifecycle::MarketStatus;
     use crate::exchange::reject::Reject;
 
@@ -175,7 +176,7 @@ mod tests {
             BID.accepted(),
             BID.rested(8),
             ASK.took(0, BID, 3, 5),
-            BID.cancelled(3, true, crate::exchange::effect::CancelReason::User),
+            BID.cancelled(3, true, CancelReason::User),
             holds(BOB, (5, 5), (0, 0), 0),
             paid(BOB, 5, 0, 0),
             moved(MarketNo(u32::MAX), MarketStatus::Draft, MarketStatus::Active),
@@ -186,6 +187,4 @@ mod tests {
         assert!(model.inconsistencies() >= 9, "{}", model.inconsistencies());
         assert_eq!(model.accounts.users_count(), 0);
     }
-
-    use crate::exchange::ids::UserNo;
 }

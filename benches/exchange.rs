@@ -1,0 +1,43 @@
+//! How fast the exchange applies real order flow: book, ledger and effects, one thread, no disk.
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+
+/// A venue just before the flow's first line.
+fn opened(flow: &FlowRecords) -> (Exchange, &[Record]) {
+    let (opening, lines) = flow.records.split_at(flow.opening_count);
+    let mut exchange = Exchange::new();
+    let mut effects = Vec::new();
+    for record in opening {
+        exchange.apply(record, &mut effects).expect("the opening applies");
+    }
+    (exchange, lines)
+}
+
+fn real_flow(c: &mut Criterion) {
+    let flow = Flow::read(sample::flow(), None).expect("the sample reads");
+    let flow = FlowRecords::of(&flow);
+    let (venue, lines) = opened(&flow);
+    let mut group = c.benchmark_group("exchange");
+    group.throughput(Throughput::Elements(lines.len() as u64));
+    group.bench_function("real flow, effects in a reused buffer", |b| {
+        let mut effects = Vec::new();
+        b.iter_batched_ref(
+            || venue.clone(),
+            |venue| {
+                for record in lines {
+                    effects.clear();
+                    venue.apply(record, &mut effects).expect("the flow applies");
+                }
+            },
+            BatchSize::LargeInput,
+        );
+    });
+    group.finish();
+}
+
+criterion_group!(benches, real_flow);
+criterion_main!(benches);

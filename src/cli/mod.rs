@@ -1,0 +1,64 @@
+//! The command line: what the binary can be asked to do.
+//!
+//! Must not know: any rule of trade.
+
+pub mod logging;
+pub mod serve;
+pub mod bootstrap;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+const ABOUT: &str = "A self-hosted prediction-market exchange
+
+One binary that takes orders over REST, writes every command to an append-only journal before it
+answers, matches deterministically, and can rebuild its whole state from that journal.";
+
+const EXAMPLES: &str = "Examples:
+  openoutcry serve --demo                     try it: catalogue, users, keys and living books
+  openoutcry serve --data /var/lib/openoutcry --listen 127.0.0.1:8080
+  openoutcry play FLOW.jsonl.gz --url http://127.0.0.1:8080 --operator-key KEY
+
+Exit codes: 0 success, 1 failure, 2 usage.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "openoutcry", version, about = ABOUT, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run the exchange
+    Serve(serve::ServeArgs),
+}
+
+/// A command that did not succeed: what to tell, and whether the usage was at fault.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command was used wrongly: exit code 2.
+    Usage(String),
+    /// It failed: exit code 1.
+    Failed(String),
+}
+
+/// Reads the command line and does what it says. Usage errors end with exit code 2.
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Verb::Serve(args) => serve::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let (code, message) = match failure {
+                Failure::Failed(message) => (1, message),
+                Failure::Usage(message) => (2, message),
+            };
+            eprintln!("openoutcry: {message}");
+            ExitCode::from(code)
+        }
+    }
+}

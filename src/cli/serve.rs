@@ -1,0 +1,174 @@
+//! `openoutcry serve`: the exchange, from an empty folder or where its journal ends, until a
+//! signal.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::bootstrap::bootstrap;
+use super::logging::{self, LogFormat};
+use super::Failure;
+use crate::api::{self, keys};
+use crate::engine::start::{self, Running};
+use crate::journal::sled::SledJournal;
+
+/// Shortest operator key taken from the environment: too long to guess even if it is not random.
+const OPERATOR_KEY_CHARS_MIN: usize = 32;
+/// Longest: what fits in a header with room to spare.
+const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
+/// The environment variable that sets the operator's key. No flag: arguments are visible to every
+/// process of the machine.
+const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
+
+const DETAILS: &str = "\
+The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
+the venue. One process at a time can use it.
+
+Environment:
+  OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
+                           replaces the old key. Without it the first start draws a key and prints
+                           it once, as `operator key: ...`
+  OPENOUTCRY_LOG           log filter: error, warn, info (default), debug, trace, or per module
+
+SIGTERM and SIGINT end the server in order: requests under way are answered, the journal is durable,
+exit code 0.";
+
+/// What `serve` can be told.
+#[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
+pub struct ServeArgs {
+    /// Folder of the journal; made if missing
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_DATA", default_value = "./data")]
+    data: PathBuf,
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        env = "OPENOUTCRY_LISTEN",
+        default_value = "127.0.0.1:8080"
+    )]
+    listen: SocketAddr,
+    /// Bring a catalogue, five funded users with public keys and living books; loopback only
+    #[arg(long)]
+    demo: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: LogFormat,
+}
+
+/// Runs the exchange until a signal ends it.
+///
+/// # Errors
+/// [`Failure`], with what to do about it.
+pub fn run(args: &ServeArgs) -> Result<(), Failure> {
+    let operator_key = operator_key()?;
+    if args.demo && !args.listen.ip().is_loopback() {
+        let why = "--demo has public keys, so it listens on loopback addresses only";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    logging::start(args.log_format)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
+    let running = open(args)?;
+    let served = runtime.block_on(serve(args, &running, operator_key.as_deref()));
+    let stopped = running
+        .stop()
+        .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
+    tracing::info!(sequence = %stopped.sequence, state_digest = %stopped.digest, "stopped");
+    served?;
+    match stopped.halted {
+        Some(reason) => Err(Failure::Failed(reason.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Opens the journal and replays it.
+fn open(args: &ServeArgs) -> Result<Running, Failure> {
+    let failed = |error: String| Failure::Failed(format!("{}: {error}", args.data.display()));
+    let began = Instant::now();
+    let (journal, recovered) =
+        SledJournal::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    tracing::info!(data = %args.data.display(), ?recovered, "journal opened");
+    let running = start::start(journal).map_err(|error| failed(error.to_string()))?;
+    let sequence = running.engine().read().watermark();
+    let replay_ms = began.elapsed().as_millis();
+    tracing::info!(%sequence, replay_ms, "journal replayed");
+    Ok(running)
+}
+
+async fn serve(
+    args: &ServeArgs,
+    running: &Running,
+    operator_key: Option<&str>,
+) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let engine = running.engine();
+    let drawn = bootstrap(&engine, operator_key).await?;
+    if let Some(key) = &drawn {
+        say(&format!("operator key: {}", key.reveal()))?;
+    }
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", args.listen)))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
+    say(&format!("listening on http://{address}"))?;
+    let limits = api::Limits::default();
+    api::serve(listener, engine, limits, async move { signals.first().await })
+        .await
+        .map_err(|error| Failure::Failed(format!("serving failed: {error}")))
+}
+
+/// The signals that end the server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Signals, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::Failed(format!("no signals: {error}")))
+        };
+        let (terminate, interrupt) =
+            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        Ok(Signals { terminate, interrupt })
+    }
+
+    async fn first(&mut self) {
+        let name = tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal = name, "stopping");
+    }
+}
+
+/// The operator's key from the environment, if it is set and fit to be one.
+fn operator_key() -> Result<Option<String>, Failure> {
+    let Some(key) = std::env::var_os(OPERATOR_KEY) else { return Ok(None) };
+    let fit = key.into_string().ok().filter(|key| {
+        (OPERATOR_KEY_CHARS_MIN..=OPERATOR_KEY_CHARS_MAX).contains(&key.len())
+            && key.bytes().all(|byte| byte.is_ascii_graphic())
+    });
+    fit.map(Some).ok_or_else(|| {
+        let bounds = format!("{OPERATOR_KEY_CHARS_MIN} to {OPERATOR_KEY_CHARS_MAX}");
+        Failure::Usage(format!("{OPERATOR_KEY} must be {bounds} visible ASCII characters"))
+    })
+}
+
+/// Prints a line that scripts wait for, at once.
+fn say(line: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}")
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
+}

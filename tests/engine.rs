@@ -1,0 +1,308 @@
+//! The engine from outside: what callers may rely on, with stores that fail and stores that wait.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use openoutcry::engine::halt::HaltReason;
+use openoutcry::engine::pending::{Answer, Refusal};
+use openoutcry::engine::start::{Running, start};
+use openoutcry::engine::{Engine, INTAKE_MAX, clock};
+use openoutcry::exchange::catalogue::{Localized, MarketDraft};
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Money, Sequence, TimeMs};
+use openoutcry::journal::marker::Marker;
+use openoutcry::journal::memory::MemoryStore;
+use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
+
+/// A store that survives its journal, can be told to fail, and can be made to wait.
+#[derive(Clone)]
+struct TestStore(Arc<Shared>);
+
+struct Shared {
+    blocks: Mutex<MemoryStore>,
+    fail_sync: AtomicBool,
+    fail_mark: AtomicBool,
+    gate_shut: Mutex<bool>,
+    gate: Condvar,
+}
+
+impl TestStore {
+    fn new() -> TestStore {
+        TestStore(Arc::new(Shared {
+            blocks: Mutex::new(MemoryStore::new()),
+            fail_sync: AtomicBool::new(false),
+            fail_mark: AtomicBool::new(false),
+            gate_shut: Mutex::new(false),
+            gate: Condvar::new(),
+        }))
+    }
+
+    fn shut_gate(&self, shut: bool) {
+        *self.0.gate_shut.lock().unwrap() = shut;
+        self.0.gate.notify_all();
+    }
+
+    fn start(&self) -> Running {
+        let (journal, _) = StoredJournal::over(self.clone()).unwrap();
+        start(journal).unwrap()
+    }
+}
+
+impl BlockStore for TestStore {
+    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.blocks.lock().unwrap().put(first, bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        let mut shut = self.0.gate_shut.lock().unwrap();
+        while *shut {
+            shut = self.0.gate.wait(shut).unwrap();
+        }
+        let fails = self.0.fail_sync.load(Ordering::SeqCst);
+        if fails { Err(StoreError::new(Step::Sync, "injected")) } else { Ok(()) }
+    }
+
+    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
+        self.0.blocks.lock().unwrap().remove_from(first)
+    }
+
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.0.blocks.lock().unwrap().at_or_before(key)
+    }
+
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.0.blocks.lock().unwrap().at_or_after(key)
+    }
+
+    fn marker(&self) -> Result<Marker, StoreError> {
+        self.0.blocks.lock().unwrap().marker()
+    }
+
+    fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
+        if self.0.fail_mark.load(Ordering::SeqCst) {
+            return Err(StoreError::new(Step::Mark, "injected"));
+        }
+        self.0.blocks.lock().unwrap().mark(marker)
+    }
+}
+
+fn create_user(name: &str) -> Command {
+    Command::CreateUser { profile_name: name.to_owned(), profile_pic: String::new() }
+}
+
+fn deposit(units: i64) -> Command {
+    Command::Deposit { user: UserNo(0), amount: Money::new(units) }
+}
+
+async fn opened(engine: &Engine) {
+    engine.submit(Command::OpenVenue(Rules::current())).await.unwrap();
+    engine.submit(create_user("ann")).await.unwrap();
+}
+
+fn available(engine: &Engine) -> i64 {
+    engine.read().accounts.user(UserNo(0)).unwrap().balance.available.get()
+}
+
+#[tokio::test]
+async fn whoever_has_an_answer_finds_it_in_every_read() {
+    let running = TestStore::new().start();
+    let engine = running.engine();
+    opened(&engine).await;
+    for round in 1..=200 {
+        let answer = engine.submit(deposit(1)).await.unwrap();
+        assert!(engine.read().watermark() >= answer.sequence());
+        assert_eq!(available(&engine), round);
+    }
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let too_much = Command::Withdraw { user: UserNo(0), amount: Money::new(1) };
+    let answer = engine.submit(too_much).await.unwrap();
+    assert_eq!(answer.effects(), [Effect::Refused(Reject::InsufficientFunds)]);
+    let stopped = running.stop().unwrap();
+    let again = store.start().stop().unwrap();
+    assert_eq!((again.sequence, again.digest), (stopped.sequence, stopped.digest));
+    assert_eq!(again.sequence, answer.sequence());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sequences_are_dense_and_each_caller_keeps_its_order() {
+    let running = TestStore::new().start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let callers = (0..8).map(|_| {
+        let engine = engine.clone();
+        tokio::spawn(async move {
+            let mut waiting = Vec::new();
+            for _ in 0..500 {
+                waiting.push(engine.submit_detached(deposit(1)).unwrap());
+            }
+            let mut sequences = Vec::new();
+            for answer in waiting {
+                sequences.push(answer.await.unwrap().unwrap().sequence());
+            }
+            sequences
+        })
+    });
+    let mut all = Vec::new();
+    for caller in callers.collect::<Vec<_>>() {
+        let sequences = caller.await.unwrap();
+        assert!(sequences.is_sorted());
+        all.extend(sequences);
+    }
+    all.sort_unstable();
+    let dense: Vec<Sequence> = (3..4003).map(Sequence::new).collect();
+    assert_eq!(all, dense);
+    assert_eq!(available(&engine), 4000);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_failed_sync_refuses_closes_the_intake_and_loses_nothing_answered() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    engine.submit(deposit(5)).await.unwrap();
+
+    store.0.fail_sync.store(true, Ordering::SeqCst);
+    let refused = Refusal::JournalUnavailable(HaltReason::JournalFailed);
+    assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), refused);
+    store.0.fail_sync.store(false, Ordering::SeqCst);
+    assert_eq!(engine.submit(deposit(9)).await.unwrap_err(), refused, "closed until a restart");
+    assert_eq!(available(&engine), 5, "reads go on");
+    assert_eq!(running.stop().unwrap().halted, Some(HaltReason::JournalFailed));
+
+    // The refused block had reached the store. It must not come back.
+    let running = store.start();
+    assert_eq!(available(&running.engine()), 5);
+    running.engine().submit(deposit(1)).await.unwrap();
+    assert_eq!(available(&running.engine()), 6);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn when_even_the_mark_fails_the_caller_is_told_that_nobody_knows() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    store.0.fail_sync.store(true, Ordering::SeqCst);
+    store.0.fail_mark.store(true, Ordering::SeqCst);
+    let unknown = Refusal::JournalUnavailable(HaltReason::JournalUnknown);
+    assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), unknown);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_full_intake_refuses_at_once_and_the_rest_is_answered() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    store.shut_gate(true);
+    let mut waiting = Vec::new();
+    let overloaded = loop {
+        match engine.submit_detached(deposit(1)) {
+            Ok(answer) => waiting.push(answer),
+            Err(refusal) => break refusal,
+        }
+        assert!(waiting.len() <= 2 * INTAKE_MAX, "the intake has no bound");
+    };
+    assert_eq!(overloaded, Refusal::Overloaded);
+    assert_eq!(available(&engine), 0, "nothing is applied before it is durable");
+    store.shut_gate(false);
+    let count = i64::try_from(waiting.len()).unwrap();
+    for answer in waiting {
+        answer.await.unwrap().unwrap();
+    }
+    assert_eq!(available(&engine), count);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn stopping_answers_what_was_taken_in() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let waiting: Vec<_> = (0..100).map(|_| engine.submit_detached(deposit(1)).unwrap()).collect();
+    let stopped = running.stop().unwrap();
+    assert_eq!(stopped.sequence, Sequence::new(102));
+    for answer in waiting {
+        answer.await.unwrap().unwrap();
+    }
+    assert_eq!(engine.submit(deposit(1)).await.unwrap_err(), Refusal::Stopping);
+}
+
+fn draft(deadline: TimeMs) -> Command {
+    Command::CreateMarket(Box::new(MarketDraft {
+        questions: Localized::default(),
+        descriptions: Localized::default(),
+        yes_text: Localized::default(),
+        no_text: Localized::default(),
+        logo: String::new(),
+        deadline,
+        categories: Vec::new(),
+        event: None,
+        highlighted: false,
+        dispute_window_seconds: 0,
+    }))
+}
+
+fn status(engine: &Engine) -> MarketStatus {
+    engine.read().catalogue.market(MarketNo(0)).unwrap().status
+}
+
+#[tokio::test]
+async fn a_deadline_closes_its_market_though_nobody_asks() {
+    let running = TestStore::new().start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let soon = TimeMs::new(clock::now().get() + 200).unwrap();
+    engine.submit(draft(soon)).await.unwrap();
+    engine.submit(Command::PublishMarket { market: MarketNo(0) }).await.unwrap();
+    while status(&engine) != MarketStatus::Closed {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let closed_at = engine.read().time();
+    assert!(closed_at >= soon);
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn after_a_start_what_is_due_comes_before_what_is_asked() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let soon = TimeMs::new(clock::now().get() + 100).unwrap();
+    engine.submit(draft(soon)).await.unwrap();
+    let published = engine.submit(Command::PublishMarket { market: MarketNo(0) }).await.unwrap();
+    running.stop().unwrap();
+    while clock::now() < soon {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let running = store.start();
+    let engine = running.engine();
+    let answer: Answer = engine.submit(deposit(1)).await.unwrap();
+    assert_eq!(status(&engine), MarketStatus::Closed);
+    let clock_record_between = answer.sequence().get() - published.sequence().get();
+    assert_eq!(clock_record_between, 2);
+    running.stop().unwrap();
+}

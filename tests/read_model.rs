@@ -1,0 +1,329 @@
+//! The read model beside the exchange whose effects it folds: whatever is asked, both tell the
+//! same, and no effect contradicts an earlier one.
+
+// clippy knows tests by their attribute, and not the parts that they share.
+#![allow(clippy::unwrap_used)]
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
+use openoutcry::exchange::command::{
+    Command, Condition, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce,
+    Wording,
+};
+use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use openoutcry::projection::ReadModel;
+use openoutcry::projection::activity::ActivityRow;
+use openoutcry::projection::orders::OrderRow;
+use openoutcry::projection::positions::Resolution;
+use proptest::prelude::*;
+
+const USERS: u32 = 3;
+const MARKETS: u32 = 2;
+/// When the venue opens.
+const START_MS: i64 = 1_700_000_000_000;
+/// Each record comes this much later than the one before.
+const STEP_MS: i64 = 1_000;
+/// Money of each user at the start: enough to trade, little enough to be refused sometimes.
+const DEPOSIT: Money = Money::new(2_000_000_000);
+
+/// An exchange, and what its readers see.
+struct Venue {
+    exchange: Exchange,
+    model: ReadModel,
+}
+
+impl Venue {
+    fn open() -> Venue {
+        let mut venue = Venue { exchange: Exchange::new(), model: ReadModel::new() };
+        venue.ask(Command::OpenVenue(Rules::current()));
+        for user in 0..USERS {
+            let (profile_name, profile_pic) = (format!("user {user}"), String::new());
+            venue.ask(Command::CreateUser { profile_name, profile_pic });
+            venue.ask(Command::Deposit { user: UserNo(user), amount: DEPOSIT });
+        }
+        for market in 0..MARKETS {
+            venue.ask(Command::CreateMarket(Box::new(draft(market))));
+            venue.ask(Command::PublishMarket { market: MarketNo(market) });
+        }
+        venue
+    }
+
+    fn ask(&mut self, command: Command) -> Vec<Effect> {
+        let sequence = self.exchange.sequence().next();
+        let ms = START_MS + STEP_MS * i64::try_from(sequence.get()).unwrap();
+        let record = Record { sequence, time: TimeMs::new(ms).unwrap(), command };
+        let mut effects = Vec::new();
+        self.exchange.apply(&record, &mut effects).unwrap();
+        self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
+        effects
+    }
+
+    fn orders(&self) -> impl Iterator<Item = &OrderRow> {
+        (0..USERS).flat_map(|user| self.model.orders.of(UserNo(user)))
+    }
+
+    /// That the two agree on all that both know.
+    fn compare(&self) {
+        assert_eq!(self.model.inconsistencies(), 0);
+        assert_eq!(self.model.watermark(), self.exchange.sequence());
+        for market in (0..MARKETS).map(MarketNo) {
+            self.compare_market(market);
+        }
+        for row in self.orders() {
+            self.compare_order(row);
+        }
+        for user in (0..USERS).map(UserNo) {
+            let open: Vec<OrderNo> = self.model.orders.open_of(user).map(|row| row.no).collect();
+            let all = self.model.orders.of(user);
+            let walked: Vec<OrderNo> =
+                all.filter(|row| row.status.open()).map(|row| row.no).collect();
+            assert_eq!(open, walked);
+        }
+        self.compare_money();
+    }
+
+    fn compare_market(&self, market: MarketNo) {
+        let (state, row) = (self.exchange.market(market), self.model.catalogue.market(market));
+        let (state, row) = (state.unwrap(), row.unwrap());
+        assert_eq!((state.status, state.deadline), (row.status, row.draft.deadline));
+        assert_eq!(state.winner, row.winner);
+        for side in [Direction::Up, Direction::Down] {
+            let book = state.book.levels(side);
+            let book: Vec<_> = book.map(|(tick, l)| (tick, l.quantity, l.orders)).collect();
+            let depth = self.model.depth.levels(market, side);
+            let depth: Vec<_> = depth.map(|l| (l.price, l.quantity, l.orders)).collect();
+            assert_eq!(book, depth);
+            assert_eq!(state.book.best(side), self.model.depth.best(market, side));
+        }
+    }
+
+    fn compare_order(&self, row: &OrderRow) {
+        assert_eq!(self.model.orders.order_by_id(row.id), Some(row));
+        let parts = row.filled.get() + row.remaining.get() + row.cancelled.get();
+        assert_eq!(parts, row.quantity.get());
+        let standing = self.exchange.order(row.no);
+        assert_eq!(standing.is_some(), row.status.open(), "{row:?}");
+        if let Some(order) = standing {
+            assert_eq!(order.backing.remaining().unwrap(), row.remaining);
+            assert_eq!((order.filled, order.quantity), (row.filled, row.quantity));
+            assert_eq!(order.wording, row.wording);
+            assert_eq!(order.price, row.wording.yes_price(row.price));
+        }
+        let fills = self.model.orders.fills_of(row.user).filter(|fill| fill.order == row.no);
+        let (mut filled, mut cost) = (Lots::ZERO, Money::ZERO);
+        for fill in fills {
+            filled = filled.plus(fill.quantity).unwrap();
+            cost = cost.plus(fill.price.times(fill.quantity).unwrap()).unwrap();
+        }
+        assert_eq!((filled, cost), (row.filled, row.filled_cost));
+    }
+
+    /// Money on the accounts and in open contracts is the money that came in, as shown to readers.
+    fn compare_money(&self) {
+        let users = (0..USERS).map(|user| self.model.accounts.user(UserNo(user)).unwrap());
+        let mut total: i64 =
+            users.map(|row| row.balance.available.get() + row.balance.reserved.get()).sum();
+        for market in (0..MARKETS).map(MarketNo) {
+            let mut held = [0_u64; 2];
+            let mut stayed = [0_u64; 2];
+            for user in (0..USERS).map(UserNo) {
+                for row in self.model.positions.of(user) {
+                    assert!(!row.quantity.is_zero(), "{row:?}");
+                    if row.market == market {
+                        let side = usize::from(row.outcome == Outcome::No);
+                        let sums = if row.resolution.is_none() { &mut held } else { &mut stayed };
+                        sums[side] += row.quantity.get();
+                    }
+                }
+            }
+            assert_eq!((held[0], stayed[0]), (held[1], stayed[1]), "yes and no of {market:?}");
+            let status = self.model.catalogue.market(market).unwrap().status;
+            let ended = matches!(status, MarketStatus::Settled | MarketStatus::Voided);
+            assert!(if ended { held[0] == 0 } else { stayed[0] == 0 }, "{status:?}");
+            total += SettlementPrice::ONE.times(Lots::new(held[0])).unwrap().get();
+        }
+        assert_eq!(total, DEPOSIT.get() * i64::from(USERS));
+    }
+}
+
+fn draft(market: u32) -> MarketDraft {
+    MarketDraft {
+        questions: Localized::default(),
+        descriptions: Localized::default(),
+        yes_text: Localized::default(),
+        no_text: Localized::default(),
+        logo: String::new(),
+        // The first closes by itself in the midst of a long run.
+        deadline: TimeMs::new(START_MS + STEP_MS * 150 * (i64::from(market) + 1)).unwrap(),
+        categories: Vec::new(),
+        event: None,
+        highlighted: false,
+        dispute_window_seconds: market * 5,
+    }
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
+}
+
+fn price() -> impl Strategy<Value = Tick> {
+    prop_oneof![8 => 45..56_u8, 1 => 1..100_u8].prop_map(|ticks| Tick::new(ticks).unwrap())
+}
+
+fn quantity() -> impl Strategy<Value = Lots> {
+    prop_oneof![4 => (1..6_u64).prop_map(Lots::contracts), 1 => (1..9_u64).prop_map(Lots::new)]
+}
+
+fn placed() -> impl Strategy<Value = Command> {
+    let wording = (outcome(), prop_oneof![Just(Side::Buy), Just(Side::Sell)]);
+    let time_in_force = prop_oneof![
+        4 => Just(TimeInForce::GoodTillCancelled { expires_at: None }),
+        1 => (20..200_i64).prop_map(|steps| TimeInForce::GoodTillCancelled {
+            expires_at: TimeMs::new(START_MS + STEP_MS * steps),
+        }),
+        1 => Just(TimeInForce::ImmediateOrCancel),
+        1 => Just(TimeInForce::FillOrKill),
+    ];
+    let self_trade = prop_oneof![
+        Just(SelfTradePrevention::CancelTaker),
+        Just(SelfTradePrevention::CancelMaker),
+        Just(SelfTradePrevention::CancelBoth),
+    ];
+    let copy_from = prop::option::weighted(0.2, (0..USERS).prop_map(UserNo));
+    let who = (0..USERS, 0..MARKETS, copy_from);
+    (who, wording, price(), quantity(), time_in_force, self_trade).prop_map(
+        |((user, market, copy_from), wording, price, quantity, time_in_force, self_trade)| {
+            Command::PlaceOrder(PlaceOrder {
+                user: UserNo(user),
+                market: MarketNo(market),
+                wording: Wording { outcome: wording.0, side: wording.1 },
+                price,
+                quantity,
+                time_in_force,
+                self_trade,
+                condition: Condition::Unconditional,
+                valid_until: None,
+                copy_from,
+            })
+        },
+    )
+}
+
+/// A command; one on an order names it by a sequence, which may be that of no order.
+fn command() -> impl Strategy<Value = Command> {
+    let user = || (0..USERS).prop_map(UserNo);
+    let market = || (0..MARKETS).prop_map(MarketNo);
+    let order = || (12..120_u64).prop_map(|sequence| OrderNo(Sequence::new(sequence)));
+    let amend = (user(), order(), prop::option::of(price()), prop::option::of(quantity()));
+    prop_oneof![
+        200 => placed(),
+        40 => amend.prop_map(|(user, order, price, quantity)| {
+            Command::AmendOrder { user, order, price, quantity }
+        }),
+        30 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
+        3 => (user(), prop::option::of(market()))
+            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+        6 => Just(Command::AdvanceClock),
+        2 => market().prop_map(|market| Command::SuspendMarket { market }),
+        4 => market().prop_map(|market| Command::ReopenMarket { market, deadline: None }),
+        1 => market().prop_map(|market| Command::CloseMarket { market }),
+        1 => (market(), outcome())
+            .prop_map(|(market, winner)| Command::ResolveMarket { market, winner }),
+        1 => market().prop_map(|market| Command::DisputeMarket { market }),
+        1 => (market(), 0..=100_u8).prop_map(|(market, ticks)| {
+            let price = SettlementPrice::new(ticks).unwrap();
+            Command::VoidMarket { market, price }
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn readers_see_what_the_exchange_knows(
+        commands in prop::collection::vec(command(), 1..200),
+        void_ticks in 0..=100_u8,
+    ) {
+        let mut venue = Venue::open();
+        for command in commands {
+            // An order is amended and cancelled by its owner; a stranger is refused.
+            venue.ask(owned(&venue.model, command));
+            venue.compare();
+        }
+        // The end, with orders and locked contracts still standing: one market is voided, the
+        // other paid out; refused where it came earlier.
+        let price = SettlementPrice::new(void_ticks).unwrap();
+        venue.ask(Command::VoidMarket { market: MarketNo(0), price });
+        venue.compare();
+        venue.ask(Command::ResolveMarket { market: MarketNo(1), winner: Outcome::Yes });
+        venue.compare();
+        for _ in 0..6 {
+            venue.ask(Command::AdvanceClock);
+        }
+        venue.compare();
+        prop_assert_eq!(venue.orders().filter(|row| row.status.open()).count(), 0);
+    }
+}
+
+/// The command with the order's owner in place of whoever it names, most of the time.
+fn owned(model: &ReadModel, command: Command) -> Command {
+    let owner = |order| model.orders.order(order).map(|row| row.user);
+    match command {
+        Command::AmendOrder { user, order, price, quantity } => {
+            Command::AmendOrder { user: owner(order).unwrap_or(user), order, price, quantity }
+        }
+        Command::CancelOrder { user, order } => {
+            Command::CancelOrder { user: owner(order).unwrap_or(user), order }
+        }
+        other => other,
+    }
+}
+
+/// The same in small: a bet, its end, and what its two sides read of it for ever.
+#[test]
+fn a_bet_is_read_from_its_order_to_its_end() {
+    let mut venue = Venue::open();
+    let place = |user, outcome, price, contracts| {
+        Command::PlaceOrder(PlaceOrder {
+            user: UserNo(user),
+            market: MarketNo(0),
+            wording: Wording { outcome, side: Side::Buy },
+            price: Tick::new(price).unwrap(),
+            quantity: Lots::contracts(contracts),
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: (user == 1).then_some(UserNo(2)),
+        })
+    };
+    venue.ask(place(0, Outcome::Yes, 60, 5));
+    venue.ask(place(1, Outcome::No, 40, 2));
+    venue.ask(Command::ResolveMarket { market: MarketNo(0), winner: Outcome::No });
+    venue.compare();
+
+    let lost = venue.model.positions.of(UserNo(0));
+    let won = venue.model.positions.of(UserNo(1));
+    assert_eq!((lost.len(), won.len()), (1, 1));
+    assert_eq!(lost[0].resolution, Some(Resolution::Lost));
+    assert_eq!(
+        (lost[0].cost.to_string(), lost[0].realised.to_string()),
+        ("1.20".to_owned(), "-1.20".to_owned())
+    );
+    assert_eq!(won[0].resolution, Some(Resolution::Won));
+    assert_eq!(
+        (won[0].cost.to_string(), won[0].realised.to_string()),
+        ("0.80".to_owned(), "1.20".to_owned())
+    );
+    assert_eq!(won[0].copy_from, Some(UserNo(2)));
+    assert_eq!(venue.model.probability_of_yes(MarketNo(0)).to_string(), "0");
+    let told: Vec<&str> = venue.model.activity.of(MarketNo(0)).map(ActivityRow::name).collect();
+    let expected =
+        ["MARKET_SETTLED", "MARKET_RESOLVED", "MARKET_CLOSED", "TRADE", "MARKET_PUBLISHED"];
+    assert_eq!(told, expected);
+}
