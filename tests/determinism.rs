@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "model/commands.rs"]
+#[path = "model/commands/mod.rs"]
 mod commands;
 #[path = "model/naive/mod.rs"]
 mod naive;
@@ -16,7 +16,7 @@ use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::units::Sequence;
 
-use commands::Step;
+use commands::{Step, strategies};
 use naive::Naive;
 
 /// What one record came to.
@@ -56,7 +56,7 @@ fn replay(records: &[Record]) -> (Exchange, Vec<Outcome>) {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec(commands::step(), 1..60)
+    prop::collection::vec(strategies::step(), 1..60)
 }
 
 /// Whether an effect changes the state. Texts do not, the exchange keeps none; nor does an order
@@ -78,7 +78,11 @@ fn shows(effect: &Effect) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_replay_is_the_same_to_the_byte(steps in steps()) {
@@ -88,7 +92,10 @@ proptest! {
     }
 
     #[test]
-    fn a_restart_at_any_point_changes_nothing(steps in steps(), cut in any::<prop::sample::Index>()) {
+    fn a_restart_at_any_point_changes_nothing(
+        steps in steps(),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let records = records(&steps);
         let (_, straight) = replay(&records);
         let cut = cut.index(records.len());

@@ -9,6 +9,8 @@ mod compare;
 #[path = "model/naive/mod.rs"]
 mod naive;
 
+use std::rc::Rc;
+
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
 use openoutcry::exchange::command::{
@@ -36,13 +38,20 @@ const MODES: [SelfTradePrevention; 3] = [
 struct Pair {
     exchange: Exchange,
     twin: Naive,
+    /// Those that every sequence begins with, shared, and its own.
+    opening: Rc<Vec<Record>>,
     records: Vec<Record>,
 }
 
 impl Pair {
     /// Users with `balances` contracts' worth of money, and one market.
     fn open(balances: &[i64]) -> Pair {
-        let mut pair = Pair { exchange: Exchange::new(), twin: Naive::new(), records: Vec::new() };
+        let mut pair = Pair {
+            exchange: Exchange::new(),
+            twin: Naive::new(),
+            opening: Rc::default(),
+            records: Vec::new(),
+        };
         pair.ask(Command::OpenVenue(Rules::current()));
         for (number, balance) in (0..).zip(balances) {
             let (profile_name, profile_pic) = (format!("user {number}"), String::new());
@@ -52,7 +61,19 @@ impl Pair {
         }
         pair.ask(Command::CreateMarket(Box::new(draft())));
         pair.ask(Command::PublishMarket { market: MARKET });
-        pair
+        pair.opened()
+    }
+
+    /// Takes what was asked so far for the opening of every sequence.
+    fn opened(mut self) -> Pair {
+        let mut opening = self.opening.to_vec();
+        opening.append(&mut self.records);
+        self.opening = Rc::new(opening);
+        self
+    }
+
+    fn script(&self) -> String {
+        script::print(&[&self.opening[..], &self.records[..]].concat())
     }
 
     /// Asks both, and stops the test with a script where they differ.
@@ -67,7 +88,7 @@ impl Pair {
             .map_err(|broken| broken.to_string())
             .and_then(|()| compare::same_answer(&effects, &self.twin, &told));
         if let Err(difference) = same {
-            panic!("{difference}\n{}", script::print(&self.records));
+            panic!("{difference}\n{}", self.script());
         }
         effects
     }
@@ -77,7 +98,7 @@ impl Pair {
         let holds = |pair: &Pair| {
             let checked = pair.exchange.check().map_err(|broken| broken.to_string());
             if let Err(broken) = checked.and_then(|()| compare::always_true(&pair.twin)) {
-                panic!("{broken}\n{}", script::print(&pair.records));
+                panic!("{broken}\n{}", pair.script());
             }
         };
         holds(self);
@@ -197,7 +218,8 @@ fn queue() -> Vec<Letter> {
 /// Goes through every sequence of one letter of each alphabet; answers how many there were.
 fn walk(pair: &Pair, alphabets: &[Vec<Letter>], mode: SelfTradePrevention, first: u64) -> u64 {
     let Some((letters, rest)) = alphabets.split_first() else {
-        let winner = if pair.twin.orders.len() % 2 == 0 { Outcome::Yes } else { Outcome::No };
+        let winner =
+            if pair.twin.orders.len().is_multiple_of(2) { Outcome::Yes } else { Outcome::No };
         pair.clone().settle(winner);
         return 1;
     };
@@ -235,7 +257,7 @@ fn all_short_sequences_of_orders_of_holders() {
         let command = order.command(0, MODES[0], &pair.twin);
         pair.ask(command);
     }
-    walk_all(&pair, &three_orders(), &MODES);
+    walk_all(&pair.opened(), &three_orders(), &MODES);
 }
 
 #[test]

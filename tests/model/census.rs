@@ -116,6 +116,7 @@ impl Census {
 
     /// The counts, a line each.
     pub fn report(&self) -> String {
-        self.seen.iter().map(|(what, count)| format!("{count:>9} {what}\n")).collect()
+        let line = |(what, count): (&String, &u64)| format!("{count:>9} {what}");
+        self.seen.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }

@@ -16,7 +16,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
+use openoutcry::exchange::script;
+
 use census::Census;
+use commands::strategies::step;
 use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
@@ -27,11 +30,16 @@ const EPISODE_COMMANDS: u64 = 5_000;
 const CHECK_EVERY: u64 = 32;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        // A failure prints its script; that goes into a test, not into a file of seeds.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn short_sequences_are_answered_alike(
-        steps in prop::collection::vec(commands::step(), 1..80),
+        steps in prop::collection::vec(step(), 1..80),
     ) {
         let mut duel = Duel::opened();
         for step in &steps {
@@ -60,12 +68,25 @@ fn a_long_seeded_run_is_answered_alike() {
     }
 }
 
+/// What a failure prints can be pasted: it reads back as the same records.
+#[test]
+fn the_script_of_a_run_reads_back() {
+    let mut runner = TestRunner::deterministic();
+    let mut duel = Duel::opened();
+    for _ in 0..400 {
+        let step = step().new_tree(&mut runner).expect("a step").current();
+        duel.take(&step).expect("the same answer");
+    }
+    let script = duel.script();
+    assert_eq!(script::parse(&script).as_ref(), Ok(&duel.records), "{script}");
+}
+
 fn long_run(episode: u64, commands: u64, census: &mut Census) {
     let mut seed = [7; 32];
     seed[..8].copy_from_slice(&episode.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
-    let steps = commands::step();
+    let steps = step();
     let mut duel = Duel::opened();
     for number in 0..commands {
         let step = steps.new_tree(&mut runner).expect("a step").current();

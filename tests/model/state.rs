@@ -57,7 +57,8 @@ pub fn same_depth(
                 .collect();
             if book != expected || view != expected {
                 return Err(format!(
-                    "{number:?} {side:?}: the twin has {expected:?}\n  the exchange {book:?}\n  the read model {view:?}"
+                    "{number:?} {side:?}: the twin has {expected:?}\n  \
+                     the exchange {book:?}\n  the read model {view:?}"
                 ));
             }
             let best = expected.first().map(|level| level.0);

@@ -47,7 +47,7 @@ impl Book {
         let side = self.side_mut(direction);
         side.push(place);
         side.sort_by_key(|place| match direction {
-            Direction::Up => (i16::from(place.price) * -1, place.arrival),
+            Direction::Up => (-i16::from(place.price), place.arrival),
             Direction::Down => (i16::from(place.price), place.arrival),
         });
     }
