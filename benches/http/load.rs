@@ -31,9 +31,9 @@ pub fn run(address: SocketAddr, requests: &[Arc<[Vec<u8>]>], duration: Duration)
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let began = Instant::now();
-        let connections = requests.iter().map(|requests| {
-            tokio::spawn(drive(address, Arc::clone(requests), began + duration))
-        });
+        let connections = requests
+            .iter()
+            .map(|requests| tokio::spawn(drive(address, Arc::clone(requests), began + duration)));
         let mut latency = histogram();
         for connection in connections.collect::<Vec<_>>() {
             latency.add(connection.await.expect("a connection")).expect("equal histograms");

@@ -4,6 +4,9 @@
 //! `cargo bench --bench http`; `OPENOUTCRY_BENCH_SECONDS` sets the length of each measurement.
 //! Every server is a process of its own, so that its memory can be read.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
+#![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
+
 mod load;
 mod noop;
 mod target;
@@ -26,8 +29,10 @@ fn main() {
     }
     let seconds = std::env::var("OPENOUTCRY_BENCH_SECONDS").ok().and_then(|s| s.parse().ok());
     let duration = Duration::from_secs(seconds.unwrap_or(5));
-    println!("{:<22} {:>5} {:>10} {:>8} {:>8} {:>8} {:>9} {:>6}",
-        "server", "conns", "orders/s", "p50 us", "p99 us", "p999 us", "RSS KiB", "ratio");
+    println!(
+        "{:<22} {:>5} {:>10} {:>8} {:>8} {:>8} {:>9} {:>6}",
+        "server", "conns", "orders/s", "p50 us", "p99 us", "p999 us", "RSS KiB", "ratio"
+    );
     for connections in CONNECTIONS {
         let noop = measure(&Target::noop(), connections, duration);
         let ratio = |measured: &Measured| measured.per_second() / noop.per_second();
@@ -48,6 +53,12 @@ fn measure(target: &Target, connections: usize, duration: Duration) -> Measured 
 
 fn print_row(server: &str, connections: usize, measured: &Measured, ratio: f64) {
     let us = |quantile| measured.latency.value_at_quantile(quantile);
-    println!("{server:<22} {connections:>5} {:>10.0} {:>8} {:>8} {:>8} {:>9} {ratio:>6.2}",
-        measured.per_second(), us(0.5), us(0.99), us(0.999), measured.resident_kib);
+    println!(
+        "{server:<22} {connections:>5} {:>10.0} {:>8} {:>8} {:>8} {:>9} {ratio:>6.2}",
+        measured.per_second(),
+        us(0.5),
+        us(0.99),
+        us(0.999),
+        measured.resident_kib
+    );
 }

@@ -116,10 +116,13 @@ impl Target {
         self.post(&format!("/admin/markets/{}/publish", self.market), &json!({}));
         self.keys.clear();
         for number in 0..traders {
-            let user = self.post("/admin/users", &json!({
-                "profileName": format!("trader {number}"),
-                "profilePic": "https://assets.example.org/x.png",
-            }));
+            let user = self.post(
+                "/admin/users",
+                &json!({
+                    "profileName": format!("trader {number}"),
+                    "profilePic": "https://assets.example.org/x.png",
+                }),
+            );
             let user = text(&user, "id");
             let amount = json!({"amount": "100000000"});
             self.post(&format!("/admin/users/{user}/deposits"), &amount);

@@ -10,9 +10,9 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::Failure;
 use super::bootstrap::bootstrap;
 use super::logging::{self, LogFormat};
-use super::Failure;
 use crate::api::{self, keys};
 use crate::engine::start::{self, Running};
 use crate::journal::sled::SledJournal;
@@ -121,7 +121,7 @@ async fn serve(
         .local_addr()
         .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
     say(&format!("listening on http://{address}"))?;
-    let limits = api::Limits::default();
+    let limits = api::Limits::STANDARD;
     api::serve(listener, engine, limits, async move { signals.first().await })
         .await
         .map_err(|error| Failure::Failed(format!("serving failed: {error}")))
@@ -135,9 +135,8 @@ struct Signals {
 
 impl Signals {
     fn listen() -> Result<Signals, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| Failure::Failed(format!("no signals: {error}")))
-        };
+        let listen =
+            |kind| signal(kind).map_err(|error| Failure::Failed(format!("no signals: {error}")));
         let (terminate, interrupt) =
             (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
         Ok(Signals { terminate, interrupt })
