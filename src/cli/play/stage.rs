@@ -1,7 +1,6 @@
 //! The set-up: the operator makes the flow's markets and accounts on the server and funds them.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat};
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::answers::{Created, CreatedKey, Problem, read};
 use super::client::{ApiKey, Ask, ClientError, Connection, Target};
+use crate::engine::clock;
 use crate::exchange::units::{MONEY_PER_UNIT, Money};
 use crate::flow::Flow;
 
@@ -84,8 +84,7 @@ pub fn deposit_of(flow: &Flow) -> Result<Money, StageError> {
 /// The first thing that could not be made.
 pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<Stage, StageError> {
     let deposit = deposit_of(flow)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_ms = i64::try_from(now.as_millis()).unwrap_or(0);
+    let now_ms = clock::now().get();
     let run = format!("{now_ms:x}");
 
     let mut desk = Desk::open(target, operator).await?;
