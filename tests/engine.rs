@@ -1,5 +1,7 @@
 //! The engine from outside: what callers may rely on, with stores that fail and stores that wait.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
