@@ -132,7 +132,9 @@ impl<'a> Desk<'a> {
         let category = json!({"name": format!("Flow {name}"), "slug": slug});
         let category: Created = self.post("/admin/categories", &category).await?;
         let title = json!({
-            "pt": format!("Fluxo {name}"), "en": format!("Flow {name}"), "es": format!("Flujo {name}"),
+            "pt": format!("Fluxo {name}"),
+            "en": format!("Flow {name}"),
+            "es": format!("Flujo {name}"),
         });
         let about = json!({
             "pt": format!("Ordens gravadas, reproduzidas como {slug}."),
@@ -206,7 +208,10 @@ mod tests {
     fn the_deposit_is_more_than_the_need_and_a_power_of_ten() {
         let flow = Flow::read(crate::flow::sample::flow(), None).unwrap();
         assert_eq!(deposit_of(&flow).unwrap().to_string(), "1000000.00");
-        let huge = r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","side":"BUY","price":"0.99","qty":"100000000","tif":"GTC"}"#;
+        let huge = concat!(
+            r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","#,
+            r#""side":"BUY","price":"0.99","qty":"100000000","tif":"GTC"}"#
+        );
         let deposit = |source| deposit_of(&Flow::read(source, None).unwrap());
         assert_eq!(deposit(Source::bytes(huge)).unwrap().to_string(), "100000000.00");
         assert_eq!(deposit(Source::bytes("")).unwrap().to_string(), "1.00");
