@@ -15,7 +15,7 @@ use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, Sequence, TimeMs};
-use openoutcry::journal::marker::Marker;
+use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
 
@@ -92,6 +92,14 @@ impl BlockStore for TestStore {
             return Err(StoreError::new(Step::Mark, "injected"));
         }
         self.0.blocks.lock().unwrap().mark(marker)
+    }
+
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.0.blocks.lock().unwrap().witness()
+    }
+
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.0.blocks.lock().unwrap().attest(witness)
     }
 }
 

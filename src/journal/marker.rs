@@ -1,18 +1,25 @@
+//! The two small files beside the store, and their one form.
+//!
 //! The refused marker: a file of fixed size, made when the journal is made and overwritten in
 //! place, which says that the block after a certain head was refused and must not come back.
 //!
 //! A write that failed may still have reached the disk. Overwriting bytes that are already
 //! allocated needs no new space, so the refusal can be recorded on a disk that is full.
+//!
+//! The witness: the last acknowledged block, written after every append and not waited for. It
+//! may lag, so it proves nothing new; but a store that ends before it has lost its tail.
 
 use super::block::ChainHash;
 use crate::exchange::units::Sequence;
 
-/// Size of the marker file.
-pub const MARKER_BYTES: usize = 64;
+/// Size of the marker file, and of each of the witness file's two slots.
+pub const SLOT_BYTES: usize = 64;
 /// First bytes of the marker file.
 pub const MARKER_MAGIC: [u8; 8] = *b"OPREFUSE";
-/// Bytes that the checksum covers: all before it.
-const COVERED_BYTES: usize = MARKER_BYTES - 4;
+/// First bytes of a witness slot.
+pub const WITNESS_MAGIC: [u8; 8] = *b"OPACKNOW";
+/// Bytes that a slot's checksum covers: all before it.
+const COVERED_BYTES: usize = SLOT_BYTES - 4;
 
 /// What the marker file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,43 +39,69 @@ pub enum Marker {
 
 impl Marker {
     /// The marker file's bytes. An unreadable marker is never written; it encodes as clear.
-    pub fn encode(self) -> [u8; MARKER_BYTES] {
-        let (first, previous) = match self {
-            Marker::Refused { first, previous } => (first, previous),
-            Marker::Clear | Marker::Unreadable => (Sequence::ZERO, ChainHash::ZERO),
-        };
-        let mut bytes = [0; MARKER_BYTES];
-        let number = first.get().to_le_bytes();
-        let parts: [&[u8]; 3] = [&MARKER_MAGIC, &number, &previous.0];
-        for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
-            *to = *from;
+    pub fn encode(self) -> [u8; SLOT_BYTES] {
+        match self {
+            Marker::Refused { first, previous } => encode(MARKER_MAGIC, first, previous),
+            Marker::Clear | Marker::Unreadable => {
+                encode(MARKER_MAGIC, Sequence::ZERO, ChainHash::ZERO)
+            }
         }
-        let crc = checksum(&bytes).to_le_bytes();
-        for (to, from) in bytes.iter_mut().skip(COVERED_BYTES).zip(crc) {
-            *to = from;
-        }
-        bytes
     }
 
     /// What a marker file's bytes say.
     pub fn decode(bytes: &[u8]) -> Marker {
-        let number = bytes.get(8..).and_then(|rest| rest.first_chunk::<8>());
-        let previous = bytes.get(16..).and_then(|rest| rest.first_chunk::<32>());
-        let marker = match (number, previous) {
-            (Some([0, 0, 0, 0, 0, 0, 0, 0]), Some(_)) => Marker::Clear,
-            (Some(number), Some(previous)) => Marker::Refused {
-                first: Sequence::new(u64::from_le_bytes(*number)),
-                previous: ChainHash(*previous),
-            },
-            _ => Marker::Unreadable,
-        };
-        // Only what we would write ourselves is a marker.
-        if marker.encode() == bytes { marker } else { Marker::Unreadable }
+        match decode(MARKER_MAGIC, bytes) {
+            Some((Sequence::ZERO, ChainHash::ZERO)) => Marker::Clear,
+            Some((Sequence::ZERO, _)) | None => Marker::Unreadable,
+            Some((first, previous)) => Marker::Refused { first, previous },
+        }
     }
 }
 
-fn checksum(bytes: &[u8; MARKER_BYTES]) -> u32 {
-    crc32fast::hash(bytes.get(..COVERED_BYTES).unwrap_or_default())
+/// A block that was acknowledged: its last sequence and its hash; zeros for none yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Witness {
+    /// Sequence of the block's last record.
+    pub last: Sequence,
+    /// Hash of the block.
+    pub hash: ChainHash,
+}
+
+impl Witness {
+    /// No block was acknowledged yet.
+    pub const NONE: Witness = Witness { last: Sequence::ZERO, hash: ChainHash::ZERO };
+
+    /// A slot's bytes.
+    pub fn encode(self) -> [u8; SLOT_BYTES] {
+        encode(WITNESS_MAGIC, self.last, self.hash)
+    }
+
+    /// What a slot's bytes say; `None` if they hold no witness.
+    pub fn decode(bytes: &[u8]) -> Option<Witness> {
+        decode(WITNESS_MAGIC, bytes).map(|(last, hash)| Witness { last, hash })
+    }
+}
+
+fn encode(magic: [u8; 8], sequence: Sequence, hash: ChainHash) -> [u8; SLOT_BYTES] {
+    let mut bytes = [0; SLOT_BYTES];
+    let number = sequence.get().to_le_bytes();
+    let parts: [&[u8]; 3] = [&magic, &number, &hash.0];
+    for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
+        *to = *from;
+    }
+    let crc = crc32fast::hash(bytes.get(..COVERED_BYTES).unwrap_or_default()).to_le_bytes();
+    for (to, from) in bytes.iter_mut().skip(COVERED_BYTES).zip(crc) {
+        *to = from;
+    }
+    bytes
+}
+
+fn decode(magic: [u8; 8], bytes: &[u8]) -> Option<(Sequence, ChainHash)> {
+    let number = bytes.get(8..)?.first_chunk::<8>()?;
+    let hash = ChainHash(*bytes.get(16..)?.first_chunk::<32>()?);
+    let sequence = Sequence::new(u64::from_le_bytes(*number));
+    // Only what we would write ourselves is accepted: magic, padding, checksum, length.
+    (encode(magic, sequence, hash) == bytes).then_some((sequence, hash))
 }
 
 #[cfg(test)]
@@ -81,15 +114,15 @@ mod tests {
         for marker in [Marker::Clear, refused] {
             let bytes = marker.encode();
             assert_eq!(Marker::decode(&bytes), marker);
-            for bit in 0..MARKER_BYTES * 8 {
+            for bit in 0..SLOT_BYTES * 8 {
                 let mut flipped = bytes;
                 flipped[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(Marker::decode(&flipped), Marker::Unreadable, "bit {bit}");
             }
-            for length in 0..MARKER_BYTES {
+            for length in 0..SLOT_BYTES {
                 assert_eq!(Marker::decode(&bytes[..length]), Marker::Unreadable, "{length}");
             }
         }
-        assert_eq!(Marker::decode(&[0; MARKER_BYTES]), Marker::Unreadable);
+        assert_eq!(Marker::decode(&[0; SLOT_BYTES]), Marker::Unreadable);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::marker::Marker;
+use super::marker::{Marker, Witness};
 use super::store::{BlockStore, StoreError, Stored, StoredJournal};
 use crate::exchange::units::Sequence;
 
@@ -11,12 +11,14 @@ use crate::exchange::units::Sequence;
 pub struct MemoryStore {
     blocks: BTreeMap<Sequence, Vec<u8>>,
     marker: Marker,
+    witness: Witness,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub const fn new() -> MemoryStore {
-        MemoryStore { blocks: BTreeMap::new(), marker: Marker::Clear }
+        let (marker, witness) = (Marker::Clear, Witness::NONE);
+        MemoryStore { blocks: BTreeMap::new(), marker, witness }
     }
 }
 
@@ -59,6 +61,15 @@ impl BlockStore for MemoryStore {
 
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
         self.marker = marker;
+        Ok(())
+    }
+
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        Ok(Some(self.witness))
+    }
+
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.witness = witness;
         Ok(())
     }
 }

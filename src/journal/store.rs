@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use super::block::{Block, BlockFault, Head, RawBlock};
-use super::marker::Marker;
-use super::recovery::{self, Beyond, Reason, Tail, Verdict};
+use super::marker::{Marker, Witness};
+use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -30,6 +30,8 @@ pub enum Step {
     Remove,
     /// Reading or writing the refused marker.
     Mark,
+    /// Reading or writing the witness of the last acknowledged block.
+    Attest,
 }
 
 /// A store's failure: at which step, and what it said.
@@ -71,6 +73,10 @@ pub trait BlockStore: Send {
     fn marker(&self) -> Result<Marker, StoreError>;
     /// Overwrites the refused marker and returns once it is on the disk.
     fn mark(&mut self, marker: Marker) -> Result<(), StoreError>;
+    /// The witness; `None` if it cannot be read.
+    fn witness(&self) -> Result<Option<Witness>, StoreError>;
+    /// Writes the witness, without waiting for the disk.
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError>;
 }
 
 /// What opening a journal found.
@@ -91,6 +97,20 @@ pub enum OpenError {
     /// There is no journal, and none was to be made.
     #[error("OPEN_MISSING: {0} holds no journal")]
     Missing(PathBuf),
+    /// The marker is there, but not the store that was made before it.
+    #[error("OPEN_LOST: {0} is gone; put it back, or begin anew in an empty directory")]
+    Lost(PathBuf),
+    /// The store holds blocks, but a file that was made before them is gone.
+    #[error("OPEN_FILE_MISSING: {0} is gone; without it refused or lost blocks go unnoticed")]
+    FileMissing(PathBuf),
+    /// The journal ends before a block that was acknowledged, or has another in its place.
+    #[error("RECOVERY_SHORT: record {known} was acknowledged, the journal ends with {found}")]
+    Short {
+        /// Last record known to have been acknowledged.
+        known: Sequence,
+        /// Last record found.
+        found: Sequence,
+    },
     /// The store has files that are never synced to disk: its blocks cannot be trusted.
     #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
     Blobs(PathBuf),
@@ -117,9 +137,9 @@ impl<S: BlockStore> StoredJournal<S> {
     /// Takes over what the store holds, after recovery.
     pub fn over(mut store: S) -> Result<(StoredJournal<S>, Recovered), OpenError> {
         let marker = store.marker()?;
-        let (limit, beyond) = match marker {
-            Marker::Refused { first, .. } => (before(first), beyond(&store, first)?),
-            Marker::Clear | Marker::Unreadable => (LAST, Beyond::Nothing),
+        let limit = match marker {
+            Marker::Refused { first, .. } => before(first),
+            Marker::Clear | Marker::Unreadable => LAST,
         };
         let last = last_blocks(&store, limit)?;
         let (tail, head) = match &last {
@@ -128,7 +148,11 @@ impl<S: BlockStore> StoredJournal<S> {
             Err(_) => (Tail::Damaged, Head::START),
         };
         let refused_first = limit.next();
-        let verdict = recovery::decide(tail, recovery::refusal(marker, &head), beyond);
+        // Asked from the front too: a head found too early would be written over.
+        let beyond = beyond(&store, head.sequence.next(), refused_first)?;
+        let witness = store.witness()?;
+        let known = acknowledged(&store, witness, &head)?;
+        let verdict = recovery::decide(tail, known, recovery::refusal(marker, &head), beyond);
         let cut = match (verdict, last) {
             (Verdict::Accept, _) => None,
             (Verdict::Clear, _) => {
@@ -144,8 +168,13 @@ impl<S: BlockStore> StoredJournal<S> {
                 Some(refused_first)
             }
             (Verdict::Refuse(Reason::TailDamaged), Err(damage)) => return Err(damage.into()),
+            (Verdict::Refuse(Reason::Short), _) => {
+                let known = witness.map_or(Sequence::ZERO, |witness| witness.last);
+                return Err(OpenError::Short { known, found: head.sequence });
+            }
             (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
         };
+        store.attest(Witness { last: head.sequence, hash: head.hash })?;
         Ok((StoredJournal { store, head, stopped: false }, Recovered { head, cut }))
     }
 
@@ -183,7 +212,9 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
             });
         }
         self.head = block.head();
-        self.stopped = false;
+        let witness = Witness { last: self.head.sequence, hash: self.head.hash };
+        // The block is on disk whatever becomes of its witness; but no other is taken without.
+        self.stopped = self.store.attest(witness).is_err();
         Ok(Durable(block))
     }
 
@@ -199,12 +230,35 @@ fn before(sequence: Sequence) -> Sequence {
     Sequence::new(sequence.get().saturating_sub(1))
 }
 
-/// What the store holds from the refused sequence on.
-fn beyond(store: &impl BlockStore, refused: Sequence) -> Result<Beyond, StoreError> {
-    let Some((key, _)) = store.at_or_after(refused)? else { return Ok(Beyond::Nothing) };
-    let next = store.at_or_after(refused.next())?;
-    let only_it = key == refused && next.is_none();
+/// What the store holds from `next` on, where `refused` is the block that may be there.
+fn beyond(
+    store: &impl BlockStore,
+    next: Sequence,
+    refused: Sequence,
+) -> Result<Beyond, StoreError> {
+    let Some((key, _)) = store.at_or_after(next)? else { return Ok(Beyond::Nothing) };
+    let after = store.at_or_after(key.next())?;
+    let only_it = key == refused && after.is_none();
     Ok(if only_it { Beyond::TheRefused } else { Beyond::Others })
+}
+
+/// Whether the blocks up to `head` hold the one that was acknowledged last.
+fn acknowledged(
+    store: &impl BlockStore,
+    witness: Option<Witness>,
+    head: &Head,
+) -> Result<Acknowledged, StoreError> {
+    let Some(Witness { last, hash }) = witness else { return Ok(Acknowledged::Unreadable) };
+    let is_head = last == head.sequence && hash == head.hash;
+    if is_head || last == Sequence::ZERO {
+        return Ok(Acknowledged::There);
+    }
+    if last > head.sequence {
+        return Ok(Acknowledged::Gone);
+    }
+    let found = store.at_or_before(last)?.map(|(_, bytes)| RawBlock::new(bytes).decode());
+    let same = matches!(found, Some(Ok(block)) if block.last() == last && block.hash() == hash);
+    Ok(if same { Acknowledged::There } else { Acknowledged::Gone })
 }
 
 /// Verifies the last blocks up to key `limit`; the head they lead to.

@@ -1,0 +1,375 @@
+//! The journal's store on disk: sled 0.34.7, one value a block, with each of its known
+//! durability defects closed here (journal-format.md, "What we assume").
+//!
+//! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
+//! `witness`, the last acknowledged block; `journal/`, sled's own.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::store::{BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal};
+use crate::exchange::units::Sequence;
+
+/// The largest segment sled allows, fixed when the journal is made. sled moves any page over a
+/// quarter of it into `blobs/`, files that it never syncs; at 4 MiB no page of our blocks comes
+/// near (at sled's default, group commits over 13 kB did).
+const SEGMENT_BYTES: usize = 16 << 20;
+/// sled's page cache. Appends touch the last leaf only and reading goes through once, so more
+/// would be taken from the exchange for nothing.
+const CACHE_BYTES: u64 = 64 << 20;
+/// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
+const REWRITE_BYTES: usize = 1 << 20;
+/// sled's tree that holds the blocks.
+const TREE: &str = "blocks";
+/// Held by whoever has the journal open.
+const LOCK_FILE: &str = "lock";
+/// The refused marker.
+const MARKER_FILE: &str = "refused";
+/// The last acknowledged block, in two slots written in turn.
+const WITNESS_FILE: &str = "witness";
+/// Where the second slot begins: in another sector, so that one torn write spares the other.
+const WITNESS_SLOT_OFFSET: u64 = 4096;
+/// sled's directory.
+const STORE_DIR: &str = "journal";
+
+/// A journal in a data directory.
+pub type SledJournal = StoredJournal<SledStore>;
+
+impl SledJournal {
+    /// Opens the journal of a data directory, and makes one where there is none.
+    pub fn open(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
+        SledJournal::over(SledStore::open(data)?)
+    }
+
+    /// Opens the journal of a data directory; an error where there is none. Recovery runs as at
+    /// any start: a block that was refused is removed.
+    pub fn open_existing(data: &Path) -> Result<(SledJournal, Recovered), OpenError> {
+        SledJournal::over(SledStore::open_existing(data)?)
+    }
+}
+
+/// Blocks in sled, the marker beside it.
+#[derive(Debug)]
+pub struct SledStore {
+    // Fields are dropped in this order: the lock goes last.
+    sled: Sled,
+    /// sled's data file, open for as long as sled is, because an error that the system could not
+    /// write back is reported to handles that were open when it happened.
+    file: File,
+    blobs: PathBuf,
+    marker: File,
+    witness: File,
+    /// Offset of the slot to be written next.
+    witness_offset: u64,
+    _lock: File,
+}
+
+impl SledStore {
+    /// Opens the store of a data directory, and makes one where there is none.
+    pub fn open(data: &Path) -> Result<SledStore, OpenError> {
+        fs::create_dir_all(data).map_err(opening)?;
+        SledStore::open_locked(data, lock(data)?)
+    }
+
+    /// Opens the store of a data directory; an error where there is none.
+    pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
+        if !data.join(STORE_DIR).join("db").exists() {
+            return Err(OpenError::Missing(data.to_owned()));
+        }
+        SledStore::open_locked(data, lock(data)?)
+    }
+
+    fn open_locked(data: &Path, lock: File) -> Result<SledStore, OpenError> {
+        let dir = data.join(STORE_DIR);
+        let (database, blobs) = (dir.join("db"), dir.join("blobs"));
+        // The marker is made last, once the rest is on disk: where it stands, there is a journal.
+        let marker_path = data.join(MARKER_FILE);
+        let witness_path = data.join(WITNESS_FILE);
+        let complete = marker_path.exists();
+        if complete && !witness_path.exists() {
+            return Err(OpenError::FileMissing(witness_path));
+        }
+        if complete && !database.exists() {
+            return Err(OpenError::Lost(dir));
+        }
+        // Before sled runs too: it deletes some of these files at start, and with them the trace.
+        if any_file(&blobs).map_err(opening)? {
+            return Err(OpenError::Blobs(blobs));
+        }
+        if complete && refusal_stands(&marker_path).map_err(opening)? {
+            rewrite(&database).map_err(opening)?;
+        }
+        let sled = Sled::open(&dir)?;
+        let file = File::open(&database).map_err(opening)?;
+        sled.flush()?;
+        file.sync_data().map_err(opening)?;
+        if any_file(&blobs).map_err(opening)? {
+            return Err(OpenError::Blobs(blobs));
+        }
+        // sled syncs neither its settings file nor the names of the files it makes and renames.
+        File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
+        sync_names(data, &dir).map_err(opening)?;
+        if !complete {
+            if sled.at_or_after(Sequence::ZERO)?.is_some() {
+                return Err(OpenError::FileMissing(marker_path));
+            }
+            make_side_files(&marker_path, &witness_path).map_err(opening)?;
+            sync_names(data, &dir).map_err(opening)?;
+        }
+        let writable = |path| OpenOptions::new().read(true).write(true).open(path);
+        let marker = writable(&marker_path).map_err(opening)?;
+        let witness = writable(&witness_path).map_err(opening)?;
+        Ok(SledStore { sled, file, blobs, marker, witness, witness_offset: 0, _lock: lock })
+    }
+
+    /// Fails while sled has a file that it does not sync.
+    fn no_blobs(&self, step: Step) -> Result<(), StoreError> {
+        match any_file(&self.blobs) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                let blobs = self.blobs.display();
+                Err(StoreError::new(step, format_args!("{blobs} holds files never synced")))
+            }
+            Err(error) => Err(StoreError::new(step, error)),
+        }
+    }
+}
+
+impl BlockStore for SledStore {
+    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.no_blobs(Step::Put)?;
+        self.sled.insert(first, bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.sled.flush()
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
+        self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))?;
+        // What went to `blobs/` in this very append would not be durable.
+        self.no_blobs(Step::Sync)
+    }
+
+    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
+        while let Some((key, _)) = self.sled.at_or_after(first)? {
+            self.sled.remove(key)?;
+        }
+        Ok(())
+    }
+
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.sled.at_or_before(key)
+    }
+
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.sled.at_or_after(key)
+    }
+
+    fn marker(&self) -> Result<Marker, StoreError> {
+        let marking = |error: io::Error| StoreError::new(Step::Mark, error);
+        let length = self.marker.metadata().map_err(marking)?.len();
+        if usize::try_from(length) != Ok(SLOT_BYTES) {
+            return Ok(Marker::Unreadable);
+        }
+        let mut bytes = [0; SLOT_BYTES];
+        self.marker.read_exact_at(&mut bytes, 0).map_err(marking)?;
+        Ok(Marker::decode(&bytes))
+    }
+
+    fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
+        let written = self.marker.write_all_at(&marker.encode(), 0);
+        written
+            .and_then(|()| self.marker.sync_data())
+            .map_err(|error| StoreError::new(Step::Mark, error))
+    }
+
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        let mut newest: Option<Witness> = None;
+        for offset in [0, WITNESS_SLOT_OFFSET] {
+            let mut bytes = [0; SLOT_BYTES];
+            match self.witness.read_exact_at(&mut bytes, offset) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+                Err(error) => return Err(StoreError::new(Step::Attest, error)),
+            }
+            let found = Witness::decode(&bytes);
+            newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
+        }
+        Ok(newest)
+    }
+
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.witness
+            .write_all_at(&witness.encode(), self.witness_offset)
+            .map_err(|error| StoreError::new(Step::Attest, error))?;
+        self.witness_offset = WITNESS_SLOT_OFFSET.saturating_sub(self.witness_offset);
+        Ok(())
+    }
+}
+
+/// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
+#[derive(Debug)]
+struct Sled {
+    db: Option<sled::Db>,
+    blocks: Option<sled::Tree>,
+}
+
+impl Sled {
+    fn open(dir: &Path) -> Result<Sled, StoreError> {
+        caught(Step::Open, || {
+            let db = sled::Config::new()
+                .path(dir)
+                .segment_size(SEGMENT_BYTES)
+                .cache_capacity(CACHE_BYTES)
+                .mode(sled::Mode::HighThroughput)
+                .flush_every_ms(None)
+                .open()?;
+            let blocks = db.open_tree(TREE)?;
+            Ok(Sled { db: Some(db), blocks: Some(blocks) })
+        })
+    }
+
+    fn on_blocks<T>(
+        &self,
+        step: Step,
+        call: impl FnOnce(&sled::Tree) -> sled::Result<T>,
+    ) -> Result<T, StoreError> {
+        let closed = || StoreError::new(step, "the store is closed");
+        let blocks = self.blocks.as_ref().ok_or_else(closed)?;
+        caught(step, || call(blocks))
+    }
+
+    fn insert(&self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        let swapped = self.on_blocks(Step::Put, |blocks| {
+            blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))
+        })?;
+        // Blocks are written once. A key that is taken means that the head was wrong.
+        swapped.map_err(|_| StoreError::new(Step::Put, format_args!("block {first} exists")))
+    }
+
+    fn remove(&self, first: Sequence) -> Result<(), StoreError> {
+        self.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop))
+    }
+
+    fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
+        let found = self
+            .on_blocks(Step::Read, |blocks| blocks.range(..=key(until)).next_back().transpose())?;
+        found.map(stored).transpose()
+    }
+
+    fn at_or_after(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
+        let found =
+            self.on_blocks(Step::Read, |blocks| blocks.range(key(from)..).next().transpose())?;
+        found.map(stored).transpose()
+    }
+}
+
+impl Drop for Sled {
+    fn drop(&mut self) {
+        // Closing flushes, and may panic after a failure that was reported when it happened.
+        let (db, blocks) = (self.db.take(), self.blocks.take());
+        let closed = catch_unwind(AssertUnwindSafe(|| drop((blocks, db))));
+        drop(closed);
+    }
+}
+
+/// Runs a call of sled; its error or its panic becomes ours.
+fn caught<T>(step: Step, call: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| StoreError::new(step, error)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            let words = text.unwrap_or("no message");
+            Err(StoreError::new(step, format_args!("the store panicked: {words}")))
+        }
+    }
+}
+
+/// Big-endian, so that sled's order of bytes is the order of numbers.
+const fn key(sequence: Sequence) -> [u8; 8] {
+    sequence.get().to_be_bytes()
+}
+
+fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> {
+    let number = <[u8; 8]>::try_from(&*key)
+        .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
+    Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
+}
+
+fn opening(error: io::Error) -> OpenError {
+    StoreError::new(Step::Open, error).into()
+}
+
+/// Takes the data directory's lock, for as long as the file is open.
+fn lock(data: &Path) -> Result<File, OpenError> {
+    let path = data.join(LOCK_FILE);
+    let file = OpenOptions::new().create(true).append(true).open(path).map_err(opening)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(data.to_owned())),
+        Err(TryLockError::Error(error)) => Err(opening(error)),
+    }
+}
+
+/// Whether a directory holds anything; one that is not there does not.
+fn any_file(dir: &Path) -> io::Result<bool> {
+    match fs::read_dir(dir) {
+        Ok(mut entries) => Ok(entries.next().transpose()?.is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the names of files and directories durable: sled's directory, the data directory, and
+/// the directory that holds it.
+fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
+    let whole = data.canonicalize()?;
+    for path in [Some(dir), Some(data), whole.parent()].into_iter().flatten() {
+        File::open(path)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Whether an append failed before this start.
+fn refusal_stands(marker: &Path) -> io::Result<bool> {
+    Ok(Marker::decode(&fs::read(marker)?) != Marker::Clear)
+}
+
+/// Writes every byte of the file over itself and syncs it. After a failed sync the system may
+/// hold bytes in memory that it believes are on disk and are not; what sled is about to read and
+/// build upon is put there.
+fn rewrite(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut bytes = vec![0; REWRITE_BYTES];
+    let mut offset = 0;
+    loop {
+        let count = file.read_at(&mut bytes, offset)?;
+        let Some(read) = bytes.get(..count).filter(|read| !read.is_empty()) else { break };
+        file.write_all_at(read, offset)?;
+        offset = offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    }
+    file.sync_all()
+}
+
+/// Makes the marker and the witness with their space allocated, the marker last.
+fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).truncate(true).write(true).open(witness)?;
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        file.write_all_at(&Witness::NONE.encode(), offset)?;
+    }
+    file.sync_all()?;
+    let file = OpenOptions::new().create_new(true).write(true).open(marker)?;
+    file.write_all_at(&Marker::Clear.encode(), 0)?;
+    file.sync_all()
+}

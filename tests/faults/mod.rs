@@ -1,0 +1,149 @@
+//! Stores that fail on request, and a disk that forgets what was not synced.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::marker::{Marker, Witness};
+use openoutcry::journal::memory::MemoryStore;
+use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored};
+
+/// Which step fails next, and whether it takes effect nevertheless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    pub step: Step,
+    pub arrives: bool,
+}
+
+/// A store around another, with steps that fail until told otherwise.
+pub struct Faulty<S> {
+    pub store: S,
+    pub faults: Arc<Mutex<Vec<Fault>>>,
+}
+
+impl<S> Faulty<S> {
+    pub fn new(store: S) -> (Faulty<S>, Arc<Mutex<Vec<Fault>>>) {
+        let faults = Arc::new(Mutex::new(Vec::new()));
+        (Faulty { store, faults: Arc::clone(&faults) }, faults)
+    }
+
+    fn run(
+        &mut self,
+        step: Step,
+        call: impl FnOnce(&mut S) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let fault = self.faults.lock().unwrap().iter().find(|f| f.step == step).copied();
+        match fault {
+            None => call(&mut self.store),
+            Some(fault) => {
+                if fault.arrives {
+                    call(&mut self.store)?;
+                }
+                Err(StoreError::new(step, "made to fail"))
+            }
+        }
+    }
+}
+
+impl<S: BlockStore> BlockStore for Faulty<S> {
+    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.run(Step::Put, |store| store.put(first, bytes))
+    }
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.run(Step::Flush, S::flush)
+    }
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.run(Step::Sync, S::sync)
+    }
+    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
+        self.run(Step::Remove, |store| store.remove_from(first))
+    }
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.store.at_or_before(key)
+    }
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.store.at_or_after(key)
+    }
+    fn marker(&self) -> Result<Marker, StoreError> {
+        self.store.marker()
+    }
+    fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
+        self.run(Step::Mark, |store| store.mark(marker))
+    }
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.store.witness()
+    }
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.run(Step::Attest, |store| store.attest(witness))
+    }
+}
+
+struct Images {
+    live: MemoryStore,
+    durable: MemoryStore,
+}
+
+/// A disk with a live image and a durable one; every handle sees the same disk.
+#[derive(Clone)]
+pub struct Disk(Arc<Mutex<Images>>);
+
+impl Disk {
+    pub fn new() -> Disk {
+        let (live, durable) = (MemoryStore::new(), MemoryStore::new());
+        Disk(Arc::new(Mutex::new(Images { live, durable })))
+    }
+
+    /// The power goes: what was not synced is gone.
+    pub fn lose_power(&self) {
+        let mut images = self.images();
+        images.live = images.durable.clone();
+    }
+
+    /// The system writes everything out on its own.
+    pub fn write_out(&self) {
+        let mut images = self.images();
+        images.durable = images.live.clone();
+    }
+
+    fn images(&self) -> MutexGuard<'_, Images> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl BlockStore for Disk {
+    fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.images().live.put(first, bytes)
+    }
+    fn flush(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn sync(&mut self) -> Result<(), StoreError> {
+        let mut images = self.images();
+        let marker = images.durable.marker()?;
+        images.durable = images.live.clone();
+        images.durable.mark(marker)
+    }
+    fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
+        self.images().live.remove_from(first)
+    }
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.images().live.at_or_before(key)
+    }
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.images().live.at_or_after(key)
+    }
+    fn marker(&self) -> Result<Marker, StoreError> {
+        self.images().live.marker()
+    }
+    fn mark(&mut self, marker: Marker) -> Result<(), StoreError> {
+        let mut images = self.images();
+        images.live.mark(marker)?;
+        images.durable.mark(marker)
+    }
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.images().live.witness()
+    }
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.images().live.attest(witness)
+    }
+}

@@ -1,0 +1,287 @@
+//! Commands of every kind, drawn at random, and journals made of them.
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses a part; a test may unwrap
+
+use openoutcry::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+};
+use openoutcry::exchange::command::{
+    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
+    Wording,
+};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{
+    Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs,
+};
+use openoutcry::journal::block::{Block, BlockBuilder, Head};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+fn text() -> impl Strategy<Value = String> {
+    "\\PC{0,12}"
+}
+fn texts() -> impl Strategy<Value = Localized> {
+    (text(), text(), text()).prop_map(|(pt, en, es)| Localized { pt, en, es })
+}
+pub fn time() -> impl Strategy<Value = TimeMs> {
+    (0..=TimeMs::MAX.get()).prop_map(|ms| TimeMs::new(ms).unwrap())
+}
+fn user() -> impl Strategy<Value = UserNo> {
+    any::<u32>().prop_map(UserNo)
+}
+fn market() -> impl Strategy<Value = MarketNo> {
+    any::<u32>().prop_map(MarketNo)
+}
+fn order() -> impl Strategy<Value = OrderNo> {
+    any::<u64>().prop_map(|n| OrderNo(Sequence::new(n)))
+}
+fn amount() -> impl Strategy<Value = Money> {
+    (1..=i64::MAX).prop_map(Money::new)
+}
+fn lots() -> impl Strategy<Value = Lots> {
+    (1..=ORDER_LOTS_MAX).prop_map(Lots::new)
+}
+fn tick() -> impl Strategy<Value = Tick> {
+    (1..=99_u8).prop_map(|t| Tick::new(t).unwrap())
+}
+fn categories() -> impl Strategy<Value = Vec<CategoryNo>> {
+    vec(any::<u32>().prop_map(CategoryNo), 0..4)
+}
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
+}
+
+fn venue_command() -> BoxedStrategy<Command> {
+    prop_oneof![
+        (any::<u32>(), "[A-Z]{3,8}", any::<u32>()).prop_map(
+            |(version, currency, user_open_orders_max)| Command::OpenVenue(Rules {
+                version,
+                currency,
+                user_open_orders_max
+            })
+        ),
+        (text(), text()).prop_map(|(profile_name, profile_pic)| Command::CreateUser {
+            profile_name,
+            profile_pic
+        }),
+        (user(), prop_oneof![Just(Role::Trader), Just(Role::Operator)], text(), any::<[u8; 32]>())
+            .prop_map(|(user, role, label, hash)| Command::AddKey {
+                user,
+                role,
+                label,
+                hash: KeyHash(hash)
+            }),
+        (user(), any::<u32>()).prop_map(|(user, key)| Command::RevokeKey { user, key: KeyNo(key) }),
+        (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
+        (user(), amount()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
+        (text(), text())
+            .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
+    ]
+    .boxed()
+}
+
+fn catalogue_command() -> BoxedStrategy<Command> {
+    let event = (texts(), texts(), texts(), vec(text(), 0..3), any::<bool>(), categories())
+        .prop_map(|(titles, sub_titles, descriptions, images, highlighted, categories)| {
+            Command::CreateEvent(Box::new(EventDraft {
+                titles,
+                sub_titles,
+                descriptions,
+                images,
+                highlighted,
+                categories,
+            }))
+        });
+    let draft = (
+        (texts(), texts(), texts(), texts(), text()),
+        (time(), categories(), option::of(any::<u32>()), any::<bool>(), any::<u32>()),
+    )
+        .prop_map(|((questions, descriptions, yes_text, no_text, logo), rest)| {
+            let (deadline, categories, event, highlighted, dispute_window_seconds) = rest;
+            Command::CreateMarket(Box::new(MarketDraft {
+                questions,
+                descriptions,
+                yes_text,
+                no_text,
+                logo,
+                deadline,
+                categories,
+                event: event.map(EventNo),
+                highlighted,
+                dispute_window_seconds,
+            }))
+        });
+    prop_oneof![event, draft, revision_command()].boxed()
+}
+
+fn revision_command() -> BoxedStrategy<Command> {
+    let event_revision = (
+        any::<u32>(),
+        option::of(texts()),
+        option::of(texts()),
+        option::of(texts()),
+        option::of(vec(text(), 0..3)),
+        option::of(any::<bool>()),
+        option::of(categories()),
+    )
+        .prop_map(
+            |(event, titles, sub_titles, descriptions, images, highlighted, categories)| {
+                let revision = EventRevision {
+                    titles,
+                    sub_titles,
+                    descriptions,
+                    images,
+                    highlighted,
+                    categories,
+                };
+                Command::ReviseEvent { event: EventNo(event), revision: Box::new(revision) }
+            },
+        );
+    let market_revision = (
+        (market(), option::of(texts()), option::of(texts()), option::of(texts())),
+        (option::of(texts()), option::of(text()), option::of(time()), option::of(categories())),
+        option::of(any::<bool>()),
+    )
+        .prop_map(|((market, questions, descriptions, yes_text), rest, highlighted)| {
+            let (no_text, logo, deadline, categories) = rest;
+            let revision = MarketRevision {
+                questions,
+                descriptions,
+                yes_text,
+                no_text,
+                logo,
+                deadline,
+                categories,
+                highlighted,
+            };
+            Command::ReviseMarket { market, revision: Box::new(revision) }
+        });
+    prop_oneof![event_revision, market_revision].boxed()
+}
+
+fn market_command() -> BoxedStrategy<Command> {
+    prop_oneof![
+        market().prop_map(|market| Command::PublishMarket { market }),
+        market().prop_map(|market| Command::SuspendMarket { market }),
+        (market(), option::of(time()))
+            .prop_map(|(market, deadline)| Command::ReopenMarket { market, deadline }),
+        market().prop_map(|market| Command::CloseMarket { market }),
+        (market(), outcome())
+            .prop_map(|(market, winner)| Command::ResolveMarket { market, winner }),
+        market().prop_map(|market| Command::DisputeMarket { market }),
+        (market(), 0..=100_u8).prop_map(|(market, price)| Command::VoidMarket {
+            market,
+            price: SettlementPrice::new(price).unwrap()
+        }),
+    ]
+    .boxed()
+}
+
+fn place_order() -> impl Strategy<Value = Command> {
+    let force = prop_oneof![
+        option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
+        Just(TimeInForce::ImmediateOrCancel),
+        Just(TimeInForce::FillOrKill),
+    ];
+    let self_trade = prop_oneof![
+        Just(SelfTradePrevention::CancelTaker),
+        Just(SelfTradePrevention::CancelMaker),
+        Just(SelfTradePrevention::CancelBoth),
+    ];
+    let condition = prop_oneof![
+        Just(Condition::Unconditional),
+        Just(Condition::PostOnly),
+        Just(Condition::ReduceOnly),
+        Just(Condition::PostOnlyReduceOnly),
+    ];
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    (
+        (user(), market(), outcome(), side, tick(), lots()),
+        (force, self_trade, condition, option::of(time()), option::of(user())),
+    )
+        .prop_map(|((user, market, outcome, side, price, quantity), rest)| {
+            let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
+            Command::PlaceOrder(PlaceOrder {
+                user,
+                market,
+                wording: Wording { outcome, side },
+                price,
+                quantity,
+                time_in_force,
+                self_trade,
+                condition,
+                valid_until,
+                copy_from,
+            })
+        })
+}
+
+fn order_command() -> BoxedStrategy<Command> {
+    prop_oneof![
+        3 => place_order(),
+        1 => (user(), order(), option::of(tick()), option::of(lots())).prop_map(
+            |(user, order, price, quantity)| Command::AmendOrder { user, order, price, quantity }
+        ),
+        1 => (user(), order()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
+        1 => (user(), option::of(market()))
+            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+        1 => Just(Command::AdvanceClock),
+    ]
+    .boxed()
+}
+
+/// Any command that may be journaled.
+pub fn command() -> BoxedStrategy<Command> {
+    prop_oneof![venue_command(), catalogue_command(), market_command(), order_command()].boxed()
+}
+
+/// One block after `head`; the commands must fit.
+pub fn block_after(head: &Head, time: TimeMs, commands: Vec<Command>) -> Block {
+    let mut builder = BlockBuilder::new(head);
+    let mut sequence = head.sequence;
+    for command in commands {
+        sequence = sequence.next();
+        assert!(builder.push(Record { sequence, time, command }).is_ok(), "block full");
+    }
+    builder.build().unwrap()
+}
+
+/// Blocks of a few small records each, chained from the start.
+pub fn chain(blocks_count: usize, records_count: usize) -> Vec<Block> {
+    let mut head = Head::START;
+    let mut blocks = Vec::new();
+    for index in 0..blocks_count {
+        let time = TimeMs::new(1_700_000_000_000 + i64::try_from(index).unwrap()).unwrap();
+        let commands = (0..records_count)
+            .map(|n| Command::Deposit {
+                user: UserNo(u32::try_from(n).unwrap()),
+                amount: Money::new(1 + i64::try_from(index * records_count + n).unwrap()),
+            })
+            .collect();
+        let block = block_after(&head, time, commands);
+        head = block.head();
+        blocks.push(block);
+    }
+    blocks
+}
+
+/// A block whose one record fills it to the last byte.
+pub fn largest_block(head: &Head, fill: u8) -> Block {
+    use openoutcry::journal::record::{RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
+    let letters = RECORD_BYTES_MAX - RECORD_HEADER_BYTES - 16;
+    // Texts that a store cannot fold into fewer bytes.
+    let mut state = u64::from(fill) + 1 + head.sequence.get();
+    let profile_name: String = (0..letters)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            char::from(b'!' + u8::try_from(state % 90).unwrap())
+        })
+        .collect();
+    let command = Command::CreateUser { profile_name, profile_pic: String::new() };
+    let block = block_after(head, TimeMs::new(1_700_000_000_000).unwrap(), vec![command]);
+    assert_eq!(block.bytes().len(), openoutcry::journal::block::BLOCK_BYTES_MAX);
+    block
+}
