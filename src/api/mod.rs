@@ -99,6 +99,3 @@ const _: () = assert!(
     Limits::STANDARD.uri_bytes_max + Limits::STANDARD.headers_bytes_max
         < Limits::STANDARD.buffer_bytes_max
 );
-
-#[cfg(test)]
-mod tests;

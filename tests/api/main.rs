@@ -1,5 +1,8 @@
 //! A venue to test the API on: a real engine with a journal in memory.
 
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
+
 mod door;
 mod socket;
 
@@ -8,16 +11,15 @@ use http_body_util::Full;
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
-use super::Limits;
-use super::door::Door;
-use super::keys::ApiKey;
-use crate::engine::start::{Running, start};
-use crate::exchange::command::{Command, Role};
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::UserNo;
-use crate::exchange::rules::Rules;
-use crate::journal::memory::MemoryStore;
-use crate::journal::store::StoredJournal;
+use openoutcry::api::Limits;
+use openoutcry::api::door::Door;
+use openoutcry::api::keys::ApiKey;
+use openoutcry::engine::start::{Running, start};
+use openoutcry::exchange::command::{Command, Role};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::journal::memory::MemoryJournal;
 
 /// An id that names nothing.
 const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
@@ -60,8 +62,7 @@ impl Came {
 
 impl Venue {
     async fn open() -> Venue {
-        let (journal, _) = StoredJournal::over(MemoryStore::new()).unwrap();
-        let running = start(journal).unwrap();
+        let running = start(MemoryJournal::new()).unwrap();
         let engine = running.engine();
         let (profile_name, profile_pic) = ("op".to_owned(), "https://h/p.png".to_owned());
         let key = ApiKey::draw().unwrap();

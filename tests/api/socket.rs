@@ -7,7 +7,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::super::{Limits, serve};
+use openoutcry::api::{Limits, serve};
+
 use super::Venue;
 
 /// A server on a free port, ended by `stop`.
