@@ -1,5 +1,7 @@
 //! How fast the exchange applies real order flow: book, ledger and effects, one thread, no disk.
 
+#![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
+
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;

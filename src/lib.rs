@@ -11,4 +11,8 @@ pub mod projection;
 #[cfg(feature = "server")]
 pub mod engine;
 #[cfg(feature = "server")]
+pub mod api;
+#[cfg(feature = "server")]
 pub mod flow;
+#[cfg(feature = "server")]
+pub mod cli;

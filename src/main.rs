@@ -1,3 +1,7 @@
 //! The binary: calls the command line and sets the exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    openoutcry::cli::run()
+}

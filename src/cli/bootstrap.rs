@@ -26,10 +26,7 @@ const START_KEY_LABEL: &str = "set at start";
 ///
 /// # Errors
 /// The journal does not take the records, or the wanted key belongs to somebody else.
-pub async fn bootstrap(
-    engine: &Engine,
-    wanted: Option<&str>,
-) -> Result<Option<ApiKey>, Failure> {
+pub async fn bootstrap(engine: &Engine, wanted: Option<&str>) -> Result<Option<ApiKey>, Failure> {
     if engine.read().watermark() == Sequence::ZERO {
         tell(engine, Command::OpenVenue(Rules::current())).await?;
     }

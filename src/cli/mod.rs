@@ -5,6 +5,8 @@
 pub mod logging;
 pub mod serve;
 pub mod bootstrap;
+pub mod play;
+pub mod demo;
 
 use std::process::ExitCode;
 
@@ -34,6 +36,8 @@ struct Cli {
 enum Verb {
     /// Run the exchange
     Serve(serve::ServeArgs),
+    /// Play recorded order flow against a running server and compare what comes of it
+    Play(play::PlayArgs),
 }
 
 /// A command that did not succeed: what to tell, and whether the usage was at fault.
@@ -49,6 +53,7 @@ pub enum Failure {
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Verb::Serve(args) => serve::run(&args),
+        Verb::Play(args) => return play::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 //! Must not know: the clock, the disk, threads, randomness, floats, JSON, who is waiting.
 
 pub mod rules;
+pub mod script;
 pub mod units;
 pub mod ids;
 pub mod command;
@@ -15,6 +16,7 @@ pub mod book;
 pub mod ledger;
 pub mod market;
 pub mod due;
+pub mod admission;
 pub mod matching;
 pub mod venue;
 pub mod invariant;

@@ -1,0 +1,136 @@
+//! The journal: blocks as bytes, a durable commit on sled, and replay into state.
+
+#![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::{Block, BlockBuilder, Head, RawBlock};
+use openoutcry::journal::sled::SledJournal;
+
+fn sample_records() -> Vec<Record> {
+    FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
+}
+
+/// Blocks of at most `records_max` records each, chained.
+fn blocks(records: &[Record], records_max: usize) -> Vec<Block> {
+    let mut head = Head::START;
+    let mut blocks = Vec::new();
+    for chunk in records.chunks(records_max) {
+        let block = block(&head, chunk);
+        head = block.head();
+        blocks.push(block);
+    }
+    blocks
+}
+
+fn block(after: &Head, records: &[Record]) -> Block {
+    let mut builder = BlockBuilder::new(after);
+    for record in records {
+        builder.push(record.clone()).expect("it fits");
+    }
+    builder.build().expect("a block")
+}
+
+fn codec(c: &mut Criterion) {
+    let records = sample_records();
+    let records = &records[records.len() - 400..];
+    let mut after = Head::START;
+    after.sequence = Sequence::new(records[0].sequence.get() - 1);
+    let sealed = block(&after, records);
+    let mut group = c.benchmark_group("block of 400 records");
+    group.throughput(Throughput::Elements(400));
+    group.bench_function("encode, checksum, hash", |b| {
+        b.iter_batched(
+            || records.to_vec(),
+            |records| {
+                let mut builder = BlockBuilder::new(&after);
+                for record in records {
+                    builder.push(record).expect("it fits");
+                }
+                builder.build().expect("a block")
+            },
+            BatchSize::SmallInput,
+        );
+    });
+    group.bench_function("verify, decode", |b| {
+        b.iter_batched(
+            || RawBlock::new(sealed.bytes().to_vec()),
+            |raw| raw.decode().expect("a sound block"),
+            BatchSize::SmallInput,
+        );
+    });
+    group.finish();
+}
+
+/// The folder is on the disk of this checkout: a memory file system would measure nothing.
+fn durable_append(c: &mut Criterion) {
+    let records = sample_records();
+    let mut group = c.benchmark_group("durable append to sled");
+    for records_max in [1, 30, 100, 400] {
+        let blocks = blocks(&records, records_max);
+        let folder = tempfile::tempdir_in(".").expect("a folder");
+        let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
+        let mut next = blocks.iter();
+        group.throughput(Throughput::Elements(records_max as u64));
+        group.sample_size(50);
+        group.bench_function(BenchmarkId::new("records a block", records_max), |b| {
+            b.iter_custom(|iterations| {
+                let mut spent = std::time::Duration::ZERO;
+                for _ in 0..iterations {
+                    let block = next.next().cloned().unwrap_or_else(|| {
+                        block(journal.head(), &renumbered(&records, journal.head(), records_max))
+                    });
+                    let began = std::time::Instant::now();
+                    journal.append(block).expect("a durable block");
+                    spent += began.elapsed();
+                }
+                spent
+            });
+        });
+    }
+    group.finish();
+}
+
+/// More records of the same kinds, to go after `head`.
+fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
+    let place = |(offset, record): (u64, &Record)| Record {
+        sequence: head.sequence.next().advanced(offset),
+        time: head.time,
+        command: record.command.clone(),
+    };
+    (0..).zip(records.iter().rev().take(count)).map(place).collect()
+}
+
+fn replay(c: &mut Criterion) {
+    let records = sample_records();
+    let folder = tempfile::tempdir_in(".").expect("a folder");
+    let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
+    for block in blocks(&records, 200) {
+        journal.append(block).expect("a durable block");
+    }
+    let mut group = c.benchmark_group("replay");
+    group.throughput(Throughput::Elements(records.len() as u64));
+    group.sample_size(20);
+    group.bench_function("read, verify, decode, apply: real flow from sled", |b| {
+        let mut effects = Vec::new();
+        b.iter(|| {
+            let mut exchange = Exchange::new();
+            for block in journal.read(Sequence::ZERO.next()) {
+                for record in block.expect("a sound block").records() {
+                    effects.clear();
+                    exchange.apply(record, &mut effects).expect("it applies");
+                }
+            }
+            exchange.sequence()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, codec, durable_append, replay);
+criterion_main!(benches);

@@ -1,0 +1,61 @@
+//! The caller's money and fills (semantics 8).
+
+use super::call::Call;
+use super::page::{Above, Page, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::account::BalanceJson;
+use super::wire::order::{FillJson, FillsJson};
+use crate::exchange::reject::Reject;
+use crate::projection::fills::FillRow;
+
+/// Pages of fills.
+const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+
+/// `GET /trading/balance`
+pub fn balance(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, balance) = call.look(|view| {
+        let user = view
+            .accounts
+            .user(call.caller.user)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        let (available, reserved) = (user.balance.available, user.balance.reserved);
+        Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
+    })?;
+    Reply::ok(sequence, &balance)
+}
+
+/// `GET /trading/fills`
+pub fn fills(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let market = form.query("marketId", parse::market_id);
+    let order = form.query("orderId", parse::order_id);
+    let page = Page::read(&mut form, FILLS_PAGE);
+    let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
+    let user = call.caller.user;
+    let (sequence, fills) = call.look(|view| {
+        // A market that nobody has heard of has no fills.
+        let market = market.map(|id| view.catalogue.market_no(id));
+        let order = match order {
+            Some(id) => {
+                let row = view.orders.order_by_id(id).filter(|row| row.user == user);
+                Some(row.ok_or_else(|| Problem::of(Reject::OrderNotFound))?.no)
+            }
+            None => None,
+        };
+        let all = view.orders.fills_of(user);
+        let (rows, paging) = if market.is_none() && order.is_none() {
+            page.cut_known(all, view.orders.fills_count(user))
+        } else {
+            page.cut(all.filter(|fill: &&FillRow| {
+                market.is_none_or(|market| Some(fill.market) == market)
+                    && order.is_none_or(|order| fill.order == order)
+            }))
+        };
+        let fills = rows.into_iter().map(|row| FillJson::of(view, row)).collect();
+        Ok(FillsJson { fills, paging })
+    })?;
+    Reply::ok(sequence, &fills)
+}

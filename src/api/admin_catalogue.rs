@@ -1,0 +1,229 @@
+//! The operator makes and revises categories, events and markets (semantics 8).
+
+use super::admin_form::{
+    OutcomeTexts, categories, descriptions, images, outcomes, sub_titles, titles,
+};
+use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
+use super::call::{Call, category_nos, event_no, market_no};
+use super::events::{Drafts, markets_of};
+use super::form::{Form, boolean, integer_up_to, text};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::routes::BASE;
+use super::wire::catalogue::{CategoryJson, EventDetailJson, MarketDetailJson};
+use crate::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision,
+};
+use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketNo};
+
+/// `POST /admin/categories`
+pub async fn create_category(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let name = form.field("name", text(|name| parse::words(name, NAME_BYTES_MAX)));
+    let slug = form.field("slug", text(parse::slug));
+    let (name, slug) = form.finish(name.zip(slug))?;
+    let answer = call.submit(Command::CreateCategory(CategoryDraft { name, slug })).await?;
+    let created = answer.effects().iter().find_map(|effect| match effect {
+        Effect::CategoryCreated { category, .. } => Some(*category),
+        _ => None,
+    });
+    let (_, (id, category)) = call.look(|view| {
+        let row = created.and_then(|category| view.catalogue.category(category));
+        row.map(|row| (row.id, CategoryJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
+    })?;
+    Reply::created(answer.sequence(), format!("{BASE}/categories/{id}"), &category)
+}
+
+/// `POST /admin/events`
+pub async fn create_event(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let draft = event_draft(&mut form);
+    let (mut draft, categories) = form.finish(draft)?;
+    (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
+    let answer = call.submit(Command::CreateEvent(Box::new(draft))).await?;
+    let created = answer.effects().iter().find_map(|effect| match effect {
+        Effect::EventCreated { event, .. } => Some(*event),
+        _ => None,
+    });
+    let (id, event) = shown_event(&call, created)?;
+    Reply::created(answer.sequence(), format!("{BASE}/events/{id}"), &event)
+}
+
+/// `PATCH /admin/events/{eventId}`
+pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("eventId", parse::event_id);
+    let revision = event_revision(&mut form);
+    if revision.as_ref().is_some_and(|(r, c)| *r == EventRevision::default() && c.is_none()) {
+        form.note_nothing("at least one field is needed");
+    }
+    let (id, (mut revision, categories)) = form.finish(id.zip(revision))?;
+    let (_, event) = call.look(|view| {
+        let event = event_no(view, id)?;
+        revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
+        Ok(event)
+    })?;
+    let revision = Box::new(revision);
+    let answer = call.submit(Command::ReviseEvent { event, revision }).await?;
+    let (_, event) = shown_event(&call, Some(event))?;
+    Reply::ok(answer.sequence(), &event)
+}
+
+/// `POST /admin/markets`
+pub async fn create_market(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let draft = market_draft(&mut form);
+    let (mut draft, event, categories) = form.finish(draft)?;
+    let (_, ()) = call.look(|view| {
+        draft.categories = category_nos(view, &categories)?;
+        draft.event = event.map(|id| event_no(view, id)).transpose()?;
+        Ok(())
+    })?;
+    let answer = call.submit(Command::CreateMarket(Box::new(draft))).await?;
+    let created = answer.effects().iter().find_map(|effect| match effect {
+        Effect::MarketCreated { market, .. } => Some(*market),
+        _ => None,
+    });
+    let market = created
+        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
+    let (_, (id, market)) = call.look(|view| {
+        let row = view
+            .catalogue
+            .market(market)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        Ok((row.id, MarketDetailJson::of(view, row)))
+    })?;
+    Reply::created(answer.sequence(), format!("{BASE}/markets/{id}"), &market)
+}
+
+/// `PATCH /admin/markets/{marketId}`
+pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("marketId", parse::market_id);
+    let revision = market_revision(&mut form);
+    if revision.as_ref().is_some_and(|(r, c)| *r == MarketRevision::default() && c.is_none()) {
+        form.note_nothing("at least one field is needed");
+    }
+    let (id, (mut revision, categories)) = form.finish(id.zip(revision))?;
+    let (_, market) = call.look(|view| {
+        let market = market_no(view, id)?;
+        revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
+        Ok(market)
+    })?;
+    let revision = Box::new(revision);
+    let answer = call.submit(Command::ReviseMarket { market, revision }).await?;
+    let market = shown_market(&call, market)?;
+    Reply::ok(answer.sequence(), &market)
+}
+
+/// A market as the operator sees it now.
+pub fn shown_market(call: &Call, market: MarketNo) -> Result<MarketDetailJson, Problem> {
+    let (_, market) = call.look(|view| {
+        let row = view
+            .catalogue
+            .market(market)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        Ok(MarketDetailJson::of(view, row))
+    })?;
+    Ok(market)
+}
+
+fn shown_event(call: &Call, event: Option<EventNo>) -> Result<(EventId, EventDetailJson), Problem> {
+    let (_, event) = call.look(|view| {
+        let row = event.and_then(|event| view.catalogue.event(event));
+        let row =
+            row.ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        let markets = markets_of(view, row, Drafts::Shown);
+        Ok((row.id, EventDetailJson::of(view, row, &markets)))
+    })?;
+    Ok(event)
+}
+
+fn event_draft(form: &mut Form<'_>) -> Option<(EventDraft, Vec<CategoryId>)> {
+    let titles = form.field("titles", titles);
+    let sub_titles = form.field("subTitles", sub_titles);
+    let descriptions = form.field("descriptions", descriptions);
+    let images = form.field("images", images);
+    let highlighted = form.field_optional("highlighted", boolean);
+    let category_ids = form.field_optional("categoryIds", categories);
+    let draft = EventDraft {
+        titles: titles?,
+        sub_titles: sub_titles?,
+        descriptions: descriptions?,
+        images: images?,
+        highlighted: highlighted?.unwrap_or(false),
+        categories: Vec::new(),
+    };
+    Some((draft, category_ids?.unwrap_or_default()))
+}
+
+fn event_revision(form: &mut Form<'_>) -> Option<(EventRevision, Option<Vec<CategoryId>>)> {
+    let titles = form.field_optional("titles", titles);
+    let sub_titles = form.field_optional("subTitles", sub_titles);
+    let descriptions = form.field_optional("descriptions", descriptions);
+    let images = form.field_optional("images", images);
+    let highlighted = form.field_optional("highlighted", boolean);
+    let category_ids = form.field_optional("categoryIds", categories);
+    let revision = EventRevision {
+        titles: titles?,
+        sub_titles: sub_titles?,
+        descriptions: descriptions?,
+        images: images?,
+        highlighted: highlighted?,
+        categories: None,
+    };
+    Some((revision, category_ids?))
+}
+
+fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Vec<CategoryId>)> {
+    let questions = form.field("questions", titles);
+    let descriptions = form.field("descriptions", descriptions);
+    let outcomes = form.field("outcomes", outcomes);
+    let logo = form.field("logo", text(parse::url));
+    let deadline = form.field("deadline", text(parse::moment));
+    let category_ids = form.field_optional("categoryIds", categories);
+    let event = form.field_optional("eventId", text(parse::event_id));
+    let highlighted = form.field_optional("highlighted", boolean);
+    let window = integer_up_to(DISPUTE_WINDOW_SECONDS_MAX);
+    let window = form.field_optional("disputeWindowSeconds", window);
+    let OutcomeTexts { yes, no } = outcomes?;
+    let draft = MarketDraft {
+        questions: questions?,
+        descriptions: descriptions?,
+        yes_text: yes,
+        no_text: no,
+        logo: logo?,
+        deadline: deadline?,
+        categories: Vec::new(),
+        event: None,
+        highlighted: highlighted?.unwrap_or(false),
+        dispute_window_seconds: window?.unwrap_or(0),
+    };
+    Some((draft, event?, category_ids?.unwrap_or_default()))
+}
+
+fn market_revision(form: &mut Form<'_>) -> Option<(MarketRevision, Option<Vec<CategoryId>>)> {
+    let questions = form.field_optional("questions", titles);
+    let descriptions = form.field_optional("descriptions", descriptions);
+    let outcomes = form.field_optional("outcomes", outcomes);
+    let logo = form.field_optional("logo", text(parse::url));
+    let deadline = form.field_optional("deadline", text(parse::moment));
+    let category_ids = form.field_optional("categoryIds", categories);
+    let highlighted = form.field_optional("highlighted", boolean);
+    let (yes_text, no_text) = outcomes?.map(|OutcomeTexts { yes, no }| (yes, no)).unzip();
+    let revision = MarketRevision {
+        questions: questions?,
+        descriptions: descriptions?,
+        yes_text,
+        no_text,
+        logo: logo?,
+        deadline: deadline?,
+        categories: None,
+        highlighted: highlighted?,
+    };
+    Some((revision, category_ids?))
+}

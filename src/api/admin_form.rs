@@ -1,0 +1,121 @@
+//! What the operator's bodies for events and markets have in common: their fields.
+
+use super::bounds::{
+    CATEGORIES_MAX, DESCRIPTION_BYTES_MAX, IMAGES_MAX, OUTCOME_BYTES_MAX, TITLE_BYTES_MAX,
+};
+use super::form::{Faults, Fields, array, localized, text, texts};
+use super::parse::{self, Fault, Read};
+use super::problem::FieldCode;
+use super::wire::json::Json;
+use crate::exchange::catalogue::{Localized, Outcome};
+use crate::exchange::ids::CategoryId;
+
+/// Reads questions or titles.
+pub fn titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
+    localized(|text| parse::words(text, TITLE_BYTES_MAX))(faults, field, json)
+}
+
+/// Reads second lines, which may be empty.
+pub fn sub_titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
+    localized(|text| parse::prose(text, TITLE_BYTES_MAX))(faults, field, json)
+}
+
+/// Reads descriptions, which may be empty.
+pub fn descriptions(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
+    localized(|text| parse::prose(text, DESCRIPTION_BYTES_MAX))(faults, field, json)
+}
+
+/// Reads picture URLs.
+pub fn images(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<String>> {
+    texts(parse::url, IMAGES_MAX)(faults, field, json)
+}
+
+/// Reads category ids.
+pub fn categories(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<CategoryId>> {
+    texts(parse::category_id, CATEGORIES_MAX)(faults, field, json)
+}
+
+/// The texts of a market's two outcomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutcomeTexts {
+    /// Of yes.
+    pub yes: Localized,
+    /// Of no.
+    pub no: Localized,
+}
+
+/// Reads exactly the outcomes yes and no, in any order.
+pub fn outcomes(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<OutcomeTexts> {
+    let elements = array(faults, field, json, 2)?;
+    let count = elements.len();
+    let (mut yes, mut no, mut whole) = (None, None, true);
+    for (index, element) in elements.into_iter().enumerate() {
+        let place = format!("{field}[{index}]");
+        match outcome(faults, &place, element) {
+            Some((Outcome::Yes, text)) if yes.is_none() => yes = Some(text),
+            Some((Outcome::No, text)) if no.is_none() => no = Some(text),
+            Some(_) => {
+                let fault = Fault::new(FieldCode::Repeated, "is there already");
+                faults.note(&format!("{place}.id"), fault);
+                whole = false;
+            }
+            None => whole = false,
+        }
+    }
+    if whole && count < 2 {
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must be the outcomes yes and no"));
+    }
+    Some(OutcomeTexts { yes: yes?, no: no? })
+}
+
+fn outcome(faults: &mut Faults, place: &str, json: Json<'_>) -> Option<(Outcome, Localized)> {
+    let mut fields = Fields::open(faults, place, json)?;
+    let id = fields.required(faults, "id", text(parse::outcome));
+    let words = fields.required(faults, "text", localized(outcome_text));
+    fields.close(faults);
+    id.zip(words)
+}
+
+fn outcome_text(text: &str) -> Read<String> {
+    parse::words(text, OUTCOME_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::form::Form;
+
+    const TEXT: &str = r#"{"pt":"a","en":"b","es":"c"}"#;
+
+    fn read(body: &str) -> Result<OutcomeTexts, Vec<String>> {
+        let mut form = Form::with_body(&[], None, body.as_bytes());
+        let value = form.field("outcomes", outcomes);
+        form.finish(value).map_err(|problem| {
+            problem.errors.iter().map(|e| format!("{} {}", e.field, e.code.code())).collect()
+        })
+    }
+
+    fn body(ids: &[&str]) -> String {
+        let outcomes: Vec<String> =
+            ids.iter().map(|id| format!(r#"{{"id":"{id}","text":{TEXT}}}"#)).collect();
+        format!(r#"{{"outcomes":[{}]}}"#, outcomes.join(","))
+    }
+
+    #[test]
+    fn both_outcomes_are_needed_once_each() {
+        assert!(read(&body(&["yes", "no"])).is_ok());
+        assert!(read(&body(&["no", "yes"])).is_ok());
+        assert_eq!(read(&body(&["yes", "yes"])).unwrap_err(), ["outcomes[1].id REPEATED"]);
+        assert_eq!(read(&body(&["yes"])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
+        assert_eq!(read(&body(&[])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
+        assert_eq!(read(&body(&["yes", "no", "no"])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
+        assert_eq!(read(&body(&["maybe"])).unwrap_err(), ["outcomes[0].id INVALID_VALUE"]);
+    }
+
+    #[test]
+    fn a_missing_language_is_named() {
+        let body = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}},{"id":"no"}]}"#;
+        let errors = read(body).unwrap_err();
+        assert_eq!(errors, ["outcomes[0].text.es REQUIRED", "outcomes[1].text REQUIRED"]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The operator gives and takes API keys (semantics 8).
+
+use super::bounds::NAME_BYTES_MAX;
+use super::call::{Call, user_no};
+use super::form::text;
+use super::keys::ApiKey;
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::routes::BASE;
+use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
+use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::{KeyId, UserId};
+use crate::exchange::reject::Reject;
+use crate::projection::ReadModel;
+use crate::projection::accounts::KeyRow;
+
+/// `GET /admin/users/{userId}/keys`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (sequence, keys) = call.look(|view| {
+        let user = user_no(view, id)?;
+        Ok(KeysJson { keys: view.accounts.keys_of(user).map(KeyJson::from).collect() })
+    })?;
+    Reply::ok(sequence, &keys)
+}
+
+/// `GET /admin/users/{userId}/keys/{keyId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let (user, key) = form.finish(ids)?;
+    let (sequence, key) = call.look(|view| Ok(KeyJson::from(key_of(view, user, key)?)))?;
+    Reply::ok(sequence, &key)
+}
+
+/// `POST /admin/users/{userId}/keys`. The key is in this answer and nowhere else.
+pub async fn create(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let role = form.field("role", text(parse::role));
+    let label = form.field("label", text(|label| parse::words(label, NAME_BYTES_MAX)));
+    let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
+    let answer = call.submit(Command::AddKey { user, role, label, hash: key.hash() }).await?;
+    let added = answer.effects().iter().find_map(|effect| match effect {
+        Effect::KeyAdded { key, .. } => Some(*key),
+        _ => None,
+    });
+    let (_, (key_id, row)) = call.look(|view| {
+        let row = added.and_then(|key| view.accounts.key(key));
+        row.map(|row| (row.id, KeyJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
+    })?;
+    let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
+    Reply::created(answer.sequence(), location, &NewKeyJson { key: key.reveal(), row })
+}
+
+/// `DELETE /admin/users/{userId}/keys/{keyId}`
+pub async fn revoke(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
+    let (user, key) = form.finish(ids)?;
+    let (_, (user, key)) =
+        call.look(|view| key_of(view, user, key).map(|row| (row.user, row.no)))?;
+    let answer = call.submit(Command::RevokeKey { user, key }).await?;
+    Ok(Reply::no_content(answer.sequence()))
+}
+
+/// A key of this user.
+fn key_of(view: &ReadModel, user: UserId, key: KeyId) -> Result<&KeyRow, Problem> {
+    let user = user_no(view, user)?;
+    let row = view.accounts.key_no(key).and_then(|key| view.accounts.key(key));
+    row.filter(|row| row.user == user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
+}

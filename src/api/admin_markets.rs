@@ -1,0 +1,100 @@
+//! The operator leads markets through their lives, and sees all of them (semantics 3, 8).
+
+use super::admin_catalogue::shown_market;
+use super::call::{Call, market_no};
+use super::form::{Form, text};
+use super::markets::{MARKETS_PAGE, MarketFilter};
+use super::page::Page;
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::catalogue::{MarketDetailJson, MarketsJson};
+use crate::exchange::command::Command;
+use crate::exchange::ids::MarketNo;
+use crate::exchange::units::SettlementPrice;
+
+/// `GET /admin/markets`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let filter = MarketFilter::read(&mut form);
+    let status = form.query("status", parse::market_status);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let ((filter, status), page) = form.finish(filter.zip(status).zip(page))?;
+    let (sequence, markets) = call.look(|view| {
+        let kept = view.catalogue.markets_created().filter(filter.resolve(view));
+        let kept = kept.filter(|market| status.is_none_or(|status| market.status == status));
+        let (rows, paging) = page.cut(kept);
+        let markets = rows.into_iter().map(|row| MarketDetailJson::of(view, row)).collect();
+        Ok(MarketsJson { markets, paging })
+    })?;
+    Reply::ok(sequence, &markets)
+}
+
+/// `POST /admin/markets/{marketId}/publish`
+pub async fn publish(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::PublishMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/suspend`
+pub async fn suspend(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::SuspendMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/close`
+pub async fn close(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::CloseMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/dispute`
+pub async fn dispute(call: Call) -> Result<Reply, Problem> {
+    trigger(call, |market| Command::DisputeMarket { market }).await
+}
+
+/// `POST /admin/markets/{marketId}/reopen`
+pub async fn reopen(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_optional_body();
+    let deadline = form.field_optional("deadline", text(parse::moment));
+    let (market, deadline) = market_and(&call, form, deadline)?;
+    carry_out(&call, market, Command::ReopenMarket { market, deadline }).await
+}
+
+/// `POST /admin/markets/{marketId}/resolve`
+pub async fn resolve(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let winner = form.field("winningOutcomeId", text(parse::outcome));
+    let (market, winner) = market_and(&call, form, winner)?;
+    carry_out(&call, market, Command::ResolveMarket { market, winner }).await
+}
+
+/// `POST /admin/markets/{marketId}/void`
+pub async fn void(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_optional_body();
+    let price = form.field_optional("price", text(parse::settlement_price));
+    let (market, price) = market_and(&call, form, price)?;
+    let price = price.unwrap_or(SettlementPrice::HALF);
+    carry_out(&call, market, Command::VoidMarket { market, price }).await
+}
+
+/// Carries out a command that needs nothing but its market.
+async fn trigger(call: Call, command: fn(MarketNo) -> Command) -> Result<Reply, Problem> {
+    let form = call.form_with_optional_body();
+    let (market, ()) = market_and(&call, form, Some(()))?;
+    carry_out(&call, market, command(market)).await
+}
+
+/// Finishes a form with the market of its path.
+fn market_and<T>(
+    call: &Call,
+    mut form: Form<'_>,
+    value: Option<T>,
+) -> Result<(MarketNo, T), Problem> {
+    let id = form.path("marketId", parse::market_id);
+    let (id, value) = form.finish(id.zip(value))?;
+    let (_, market) = call.look(|view| market_no(view, id))?;
+    Ok((market, value))
+}
+
+async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
+    let answer = call.submit(command).await?;
+    Reply::ok(answer.sequence(), &shown_market(call, market)?)
+}

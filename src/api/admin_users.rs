@@ -1,0 +1,96 @@
+//! The operator makes users and moves their money in and out (semantics 8).
+
+use super::bounds::NAME_BYTES_MAX;
+use super::call::{Call, user_no};
+use super::form::text;
+use super::page::{Above, PAGE_CAP, Page, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::routes::BASE;
+use super::wire::account::{BalanceJson, UserJson, UsersJson};
+use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::UserNo;
+use crate::exchange::units::Money;
+
+/// Pages of users.
+const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+
+/// `GET /admin/users`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = Page::read(&mut form, USERS_PAGE);
+    let page = form.finish(page)?;
+    let (sequence, users) = call.look(|view| {
+        let accounts = &view.accounts;
+        let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
+        Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
+    })?;
+    Reply::ok(sequence, &users)
+}
+
+/// `GET /admin/users/{userId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (sequence, user) = call.look(|view| {
+        let row = view
+            .accounts
+            .user(user_no(view, id)?)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        Ok(UserJson::from(row))
+    })?;
+    Reply::ok(sequence, &user)
+}
+
+/// `POST /admin/users`
+pub async fn create(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let name = form.field("profileName", text(|name| parse::words(name, NAME_BYTES_MAX)));
+    let picture = form.field("profilePic", text(parse::url));
+    let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
+    let answer = call.submit(Command::CreateUser { profile_name, profile_pic }).await?;
+    let created = answer.effects().iter().find_map(|effect| match effect {
+        Effect::UserCreated { user, .. } => Some(*user),
+        _ => None,
+    });
+    let (_, (id, user)) = call.look(|view| {
+        let row = created.and_then(|user| view.accounts.user(user));
+        row.map(|row| (row.id, UserJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
+    })?;
+    Reply::created(answer.sequence(), format!("{BASE}/admin/users/{id}"), &user)
+}
+
+/// `POST /admin/users/{userId}/deposits`
+pub async fn deposit(call: Call) -> Result<Reply, Problem> {
+    transfer(call, |user, amount| Command::Deposit { user, amount }).await
+}
+
+/// `POST /admin/users/{userId}/withdrawals`
+pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
+    transfer(call, |user, amount| Command::Withdraw { user, amount }).await
+}
+
+/// Moves money and answers the balance that the record left.
+async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let amount = form.field("amount", text(parse::money));
+    let (id, amount) = form.finish(id.zip(amount))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    let answer = call.submit(command(user, amount)).await?;
+    let left = answer.effects().iter().rev().find_map(|effect| match *effect {
+        Effect::AccountChanged { user: changed, available, reserved } if changed == user => {
+            Some((available, reserved))
+        }
+        _ => None,
+    });
+    let (available, reserved) =
+        left.ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
+    let (_, balance) =
+        call.look(|view| Ok(BalanceJson::new(available, reserved, view.accounts.currency())))?;
+    Reply::ok(answer.sequence(), &balance)
+}

@@ -1,0 +1,34 @@
+//! How large the texts of the catalogue may be, so that every record that carries them fits the
+//! journal with room to spare. These bounds shape no outcome: the journal does not hold them.
+
+use super::parse::URL_BYTES_MAX;
+
+/// Largest question or title, in bytes per language: a few lines on a card.
+pub const TITLE_BYTES_MAX: usize = 1000;
+/// Largest description, in bytes per language: two pages of rules.
+pub const DESCRIPTION_BYTES_MAX: usize = 5000;
+/// Largest text of an outcome, in bytes per language: a button.
+pub const OUTCOME_BYTES_MAX: usize = 200;
+/// Largest name of a user or a category, or label of a key, in bytes.
+pub const NAME_BYTES_MAX: usize = 200;
+/// Most pictures of an event.
+pub const IMAGES_MAX: usize = 8;
+/// Most categories of a market or an event.
+pub const CATEGORIES_MAX: usize = 16;
+/// Longest dispute window: a year.
+pub const DISPUTE_WINDOW_SECONDS_MAX: u32 = 365 * 24 * 60 * 60;
+
+/// Room that the journal has for a record.
+const RECORD_BYTES_MAX: usize = 48 * 1024;
+/// Room left for numbers, lengths and the record's head.
+const OVERHEAD_BYTES: usize = 1024;
+const LANGUAGES: usize = 3;
+
+const MARKET_BYTES: usize = LANGUAGES * (TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX)
+    + LANGUAGES * 2 * OUTCOME_BYTES_MAX
+    + URL_BYTES_MAX;
+const EVENT_BYTES: usize =
+    LANGUAGES * (2 * TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX) + IMAGES_MAX * URL_BYTES_MAX;
+
+const _: () = assert!(MARKET_BYTES + OVERHEAD_BYTES < RECORD_BYTES_MAX);
+const _: () = assert!(EVENT_BYTES + OVERHEAD_BYTES < RECORD_BYTES_MAX);

@@ -1,0 +1,67 @@
+//! API keys: drawn here from the system's secure randomness, known elsewhere only by their hash.
+
+use std::fmt;
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+use crate::exchange::command::KeyHash;
+
+/// Random bytes in a key: 256 bits cannot be guessed, so a plain hash of it is safe to keep.
+const KEY_BYTES: usize = 32;
+/// How every key begins, so that people and secret scanners recognise one.
+const KEY_PREFIX: &str = "ook_";
+/// Largest key that is hashed; longer ones are no keys of ours.
+pub const KEY_TEXT_BYTES_MAX: usize = 128;
+
+/// The system gave no random bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the system's secure randomness is not available")]
+pub struct NoRandomness;
+
+/// A new key. Its text is shown once, to whom it is for; it is in no log and no journal.
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// Draws a key.
+    pub fn draw() -> Result<ApiKey, NoRandomness> {
+        let mut bytes = [0_u8; KEY_BYTES];
+        getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+        Ok(ApiKey(format!("{KEY_PREFIX}{}", HEXLOWER.encode(&bytes))))
+    }
+
+    /// The key itself, for its owner.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is journaled of it.
+    pub fn hash(&self) -> KeyHash {
+        hash(self.0.as_bytes())
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+/// The hash under which the venue knows a key's text.
+pub fn hash(text: &[u8]) -> KeyHash {
+    KeyHash(Sha256::digest(text).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_differ_are_recognisable_and_are_found_by_their_text() {
+        let (a, b) = (ApiKey::draw().unwrap(), ApiKey::draw().unwrap());
+        assert_ne!(a.reveal(), b.reveal());
+        assert!(a.reveal().starts_with(KEY_PREFIX) && a.reveal().len() <= KEY_TEXT_BYTES_MAX);
+        assert_eq!(a.hash(), hash(a.reveal().as_bytes()));
+        assert!(!format!("{a:?}").contains(&a.reveal()[4..]));
+    }
+}

@@ -1,0 +1,106 @@
+//! Markets as everyone sees them: the list, one market, its activity (interface 4.1, 4.3).
+
+use super::call::{Call, market_no, public_market};
+use super::form::Form;
+use super::page::{Above, PAGE_CAP, Page, PageRule};
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::catalogue::{
+    ActivitiesJson, ActivityJson, MarketDetailJson, MarketJson, MarketsJson,
+};
+use crate::exchange::ids::{CategoryId, CategoryNo};
+use crate::exchange::reject::Reject;
+use crate::projection::ReadModel;
+use crate::projection::catalogue::MarketRow;
+
+/// Pages of markets (interface 4.1).
+pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+/// Pages of activity (interface 4.3).
+const ACTIVITY_PAGE: PageRule = PageRule { standard: 50, max: PAGE_CAP, above: Above::Capped };
+
+/// Which markets a list keeps.
+#[derive(Debug, Clone)]
+pub struct MarketFilter {
+    highlighted: Option<bool>,
+    categories: Option<Vec<CategoryId>>,
+}
+
+impl MarketFilter {
+    /// Reads the filter's query parameters.
+    pub fn read(form: &mut Form<'_>) -> Option<MarketFilter> {
+        let highlighted = form.query("highlighted", parse::boolean);
+        let categories = form.query("categoryIds", parse::category_ids);
+        Some(MarketFilter { highlighted: highlighted?, categories: categories? })
+    }
+
+    /// The filter, with its categories as numbers.
+    pub fn resolve(&self, view: &ReadModel) -> impl Fn(&&MarketRow) -> bool + use<> {
+        let highlighted = self.highlighted;
+        let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
+        move |market| {
+            highlighted.is_none_or(|flag| market.draft.highlighted == flag)
+                && categories
+                    .as_deref()
+                    .is_none_or(|wanted| shares_category(&market.draft.categories, wanted))
+        }
+    }
+}
+
+/// The numbers of those categories that exist; the others match nothing.
+pub fn known_categories(view: &ReadModel, ids: &[CategoryId]) -> Vec<CategoryNo> {
+    ids.iter().filter_map(|id| view.catalogue.category_no(*id)).collect()
+}
+
+/// Whether two lists of categories have one in common.
+pub fn shares_category(own: &[CategoryNo], wanted: &[CategoryNo]) -> bool {
+    own.iter().any(|category| wanted.contains(category))
+}
+
+/// `GET /markets/public/list`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let filter = MarketFilter::read(&mut form);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let (filter, page) = form.finish(filter.zip(page))?;
+    let (sequence, markets) = call.look(|view| {
+        let (rows, paging) =
+            page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
+        let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
+        Ok(MarketsJson { markets, paging })
+    })?;
+    Reply::ok(sequence, &markets)
+}
+
+/// `GET /markets/{marketId}`. An operator finds drafts too.
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let id = form.finish(id)?;
+    let (sequence, market) = call.look(|view| {
+        let row = if call.caller.is_operator() {
+            let row = view.catalogue.market(market_no(view, id)?);
+            row.ok_or_else(|| Problem::of(Reject::MarketNotFound))?
+        } else {
+            public_market(view, id)?
+        };
+        Ok(MarketDetailJson::of(view, row))
+    })?;
+    Reply::ok(sequence, &market)
+}
+
+/// `GET /markets/{marketId}/activity`
+pub fn activity(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let page = Page::read(&mut form, ACTIVITY_PAGE);
+    let (id, page) = form.finish(id.zip(page))?;
+    let (sequence, activities) = call.look(|view| {
+        let market = public_market(view, id)?.no;
+        let count = view.activity.count(market);
+        let (rows, paging) = page.cut_known(view.activity.of(market), count);
+        let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
+        Ok(ActivitiesJson { activities, paging })
+    })?;
+    Reply::ok(sequence, &activities)
+}

@@ -1,0 +1,81 @@
+//! Media types: whether a client takes JSON, and whether what it sends is JSON.
+
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+
+/// Whether one of the JSON types that answers have is acceptable. No `Accept` takes everything.
+pub fn takes_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(ACCEPT).iter().peekable();
+    values.peek().is_none() || values.any(|value| value.to_str().is_ok_and(lists_json))
+}
+
+fn lists_json(accept: &str) -> bool {
+    accept.split(',').any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let json = matches!(
+            media.as_str(),
+            "*/*" | "application/*" | "application/json" | "application/problem+json"
+        );
+        json && !parts.any(refuses)
+    })
+}
+
+/// Whether a parameter is a weight of zero, which means "not this".
+fn refuses(parameter: &str) -> bool {
+    let weight = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+    weight.is_some_and(|weight| {
+        weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
+    })
+}
+
+/// Whether a body may be read as JSON: announced as such, or not announced as anything.
+pub fn sends_json(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_TYPE).iter().all(is_json)
+}
+
+fn is_json(value: &HeaderValue) -> bool {
+    let Ok(value) = value.to_str() else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
+    // JSON is UTF-8; a client that says something else would be misread.
+    json && parts.all(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        !name.eq_ignore_ascii_case("charset")
+            || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &hyper::header::HeaderName, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn accept_is_read_as_a_list_of_ranges() {
+        let takes = |values: &[&str]| takes_json(&headers(&ACCEPT, values));
+        assert!(takes(&[]));
+        assert!(takes(&["*/*"]) && takes(&["application/*;q=0.5"]));
+        assert!(takes(&["text/html, application/json;q=0.9"]));
+        assert!(takes(&["application/problem+json"]) && takes(&["text/html", "Application/JSON"]));
+        assert!(!takes(&["text/html"]) && !takes(&[""]));
+        assert!(!takes(&["application/json;q=0"]) && !takes(&["*/*; q=0.000"]));
+        assert!(takes(&["application/json;q=0.001"]));
+    }
+
+    #[test]
+    fn only_utf_8_json_is_read() {
+        let sends = |values: &[&str]| sends_json(&headers(&CONTENT_TYPE, values));
+        assert!(sends(&[]) && sends(&["application/json"]));
+        assert!(sends(&["Application/Json; charset=UTF-8"]));
+        assert!(!sends(&["application/json; charset=latin1"]));
+        assert!(!sends(&["text/plain"]) && !sends(&[""]) && !sends(&["application/jsonx"]));
+        assert!(!sends(&["application/json", "text/plain"]));
+    }
+}

@@ -1,0 +1,101 @@
+//! The HTTP API: hyper outside, the engine and the read model inside.
+//!
+//! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
+
+pub mod server;
+pub mod stall;
+pub mod door;
+pub mod auth;
+pub mod keys;
+pub mod media;
+pub mod routes;
+pub mod call;
+pub mod form;
+pub mod parse;
+pub mod page;
+pub mod bounds;
+pub mod problem;
+pub mod reply;
+pub mod wire;
+pub mod markets;
+pub mod events;
+pub mod categories;
+pub mod books;
+pub mod orders;
+pub mod order_form;
+pub mod positions;
+pub mod account;
+pub mod admin_form;
+pub mod admin_catalogue;
+pub mod admin_markets;
+pub mod admin_users;
+pub mod admin_keys;
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+use crate::engine::Engine;
+
+/// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
+/// for [`Limits::drain_wait`].
+///
+/// # Errors
+/// If the table of routes contradicts itself. Errors of single connections are theirs.
+pub async fn serve(
+    listener: TcpListener,
+    engine: Engine,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    server::run(listener, engine, limits, shutdown).await
+}
+
+/// The bounds of the HTTP side. None of them shapes what a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections open at once; the next is answered 503 and closed. Each costs some 20 KiB and a
+    /// file descriptor.
+    pub connections_max: usize,
+    /// Longest wait for a request's head, from the connection's opening or the answer before, so
+    /// that this is how long a connection may be idle too: hyper has one timer for both.
+    pub head_wait: Duration,
+    /// Longest wait for a request's body, from the end of its head.
+    pub body_wait: Duration,
+    /// Longest standstill of an answer that its client does not read.
+    pub write_wait: Duration,
+    /// Longest drain at the end: what then is unanswered is cut off.
+    pub drain_wait: Duration,
+    /// Largest body.
+    pub body_bytes_max: usize,
+    /// Largest target of a request, path and query.
+    pub uri_bytes_max: usize,
+    /// Largest sum of a request's header names and values.
+    pub headers_bytes_max: usize,
+    /// Most headers. hyper's own bound of 100, which comes with no allocation, answers beyond it.
+    pub headers_max: usize,
+    /// Largest read buffer of a connection: a head of the largest sizes above must fit.
+    pub buffer_bytes_max: usize,
+}
+
+impl Limits {
+    /// The bounds of a server with real clients.
+    pub const STANDARD: Limits = Limits {
+        connections_max: 4096,
+        head_wait: Duration::from_mins(1),
+        body_wait: Duration::from_secs(10),
+        write_wait: Duration::from_secs(30),
+        drain_wait: Duration::from_secs(10),
+        body_bytes_max: 64 * 1024,
+        uri_bytes_max: 8 * 1024,
+        headers_bytes_max: 16 * 1024,
+        headers_max: 64,
+        buffer_bytes_max: 64 * 1024,
+    };
+}
+
+const _: () = assert!(
+    Limits::STANDARD.uri_bytes_max + Limits::STANDARD.headers_bytes_max
+        < Limits::STANDARD.buffer_bytes_max
+);

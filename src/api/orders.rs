@@ -1,0 +1,132 @@
+//! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
+
+use super::call::{Call, public_market};
+use super::form::text;
+use super::order_form::OrderForm;
+use super::parse;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::Text;
+use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
+use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::{OrderId, OrderNo, UserNo};
+use crate::exchange::reject::Reject;
+use crate::exchange::units::Sequence;
+use crate::projection::ReadModel;
+use crate::projection::orders::OrderRow;
+
+/// Orders in one answer. The interface has no pages here; this is as many as one user may have
+/// open, so that with `active=true` nothing is ever left out.
+const ORDERS_MAX: usize = 10_000;
+
+/// `POST /trading/orders`. The answer is told from the record's effects: the read model is not
+/// asked again.
+pub async fn place(call: Call) -> Result<Reply, Problem> {
+    let form = OrderForm::read(&call)?;
+    let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
+    let answer = call.submit(Command::PlaceOrder(terms)).await?;
+    let placed = PlacedJson::of(answer.sequence(), answer.time(), answer.effects());
+    let placed = placed
+        .ok()
+        .flatten()
+        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
+    Reply::ok(answer.sequence(), &placed)
+}
+
+/// `GET /trading/orders`
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let active = form.query("active", parse::boolean);
+    let market = form.query("marketId", parse::market_id);
+    let (active, market) = form.finish(active.zip(market))?;
+    let user = call.caller.user;
+    let (sequence, orders) = call.look(|view| {
+        // A market that nobody has heard of has no orders.
+        let market = market.map(|id| view.catalogue.market_no(id));
+        let kept = |row: &&OrderRow| market.is_none_or(|market| Some(row.market) == market);
+        let order = |row: &OrderRow| OrderJson::of(view, row);
+        let orders = if active == Some(true) {
+            view.orders.open_of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
+        } else {
+            view.orders.of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
+        };
+        Ok(OrdersJson { orders })
+    })?;
+    Reply::ok(sequence, &orders)
+}
+
+/// `GET /trading/orders/{orderId}`
+pub fn one(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("orderId", parse::order_id);
+    let id = form.finish(id)?;
+    let (sequence, order) = call
+        .look(|view| own_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
+    Reply::ok(sequence, &order)
+}
+
+/// `PATCH /trading/orders/{orderId}`
+pub async fn amend(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("orderId", parse::order_id);
+    let price = form.field_optional("price", text(parse::tick));
+    let quantity = form.field_optional("quantity", text(parse::lots));
+    if let (Some(None), Some(None)) = (price, quantity) {
+        form.note_nothing("price or quantity is needed");
+    }
+    let (id, (price, quantity)) = form.finish(id.zip(price.zip(quantity)))?;
+    let user = call.caller.user;
+    let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
+    let answer = call.submit(Command::AmendOrder { user, order, price, quantity }).await?;
+    reply_with(&call, answer.sequence(), order)
+}
+
+/// `DELETE /trading/orders/{orderId}`
+pub async fn cancel(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("orderId", parse::order_id);
+    let id = form.finish(id)?;
+    let user = call.caller.user;
+    let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
+    let answer = call.submit(Command::CancelOrder { user, order }).await?;
+    reply_with(&call, answer.sequence(), order)
+}
+
+/// `DELETE /trading/orders`
+pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let market = form.query("marketId", parse::market_id);
+    let market = form.finish(market)?;
+    let user = call.caller.user;
+    let (_, market) =
+        call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
+    let answer = call.submit(Command::CancelOrders { user, market }).await?;
+    let cancelled = answer.effects().iter().filter_map(|effect| match effect {
+        Effect::OrderCancelled { order, .. } => Some(*order),
+        _ => None,
+    });
+    let (_, cancelled) = call.look(|view| {
+        let id = |order: OrderNo| view.orders.order(order).map(|row| Text(row.id));
+        Ok(cancelled.filter_map(id).collect())
+    })?;
+    Reply::ok(answer.sequence(), &CancelledJson { cancelled })
+}
+
+/// An order of this user's; another user's is not found, not forbidden (semantics 7).
+fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, Problem> {
+    let row = view.orders.order_by_id(id).filter(|row| row.user == user);
+    row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
+}
+
+/// The answer to a command that changed an order: the order.
+fn reply_with(call: &Call, sequence: Sequence, order: OrderNo) -> Result<Reply, Problem> {
+    let (_, order) = call.look(|view| {
+        let row = view
+            .orders
+            .order(order)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        Ok(OrderJson::of(view, row))
+    })?;
+    Reply::ok(sequence, &order)
+}

@@ -1,0 +1,131 @@
+//! Pages: `limit` and `offset` of a list, and the echo of what was applied.
+
+use super::form::Form;
+use super::parse::{self, Fault};
+use super::problem::FieldCode;
+use super::wire::Paging;
+
+/// Largest page of markets and activity; what is asked beyond it is applied as this, as the
+/// interface has no upper bound there (semantics 7). It bounds the time for which one reader
+/// keeps the read model from its writer.
+pub const PAGE_CAP: u64 = 1000;
+/// Largest offset: the largest integer that every JSON reader holds exactly.
+const OFFSET_MAX: u64 = (1 << 53) - 1;
+
+/// The bounds of a list's `limit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRule {
+    /// Applied where none is asked.
+    pub standard: u64,
+    /// Largest; more is refused, or applied as this.
+    pub max: u64,
+    /// Whether more is applied as the largest instead of refused.
+    pub above: Above,
+}
+
+/// What a `limit` above the largest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Above {
+    /// A bad field.
+    Refused,
+    /// The largest.
+    Capped,
+}
+
+/// The part of a list that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Largest number of things on it; at least 1.
+    pub limit: u64,
+    /// Things before it.
+    pub offset: u64,
+}
+
+impl Page {
+    /// Reads `limit` and `offset`.
+    pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<Page> {
+        let limit = form.query("limit", |text| match parse::digits(text)? {
+            limit if limit >= 1 && limit <= rule.max => Ok(limit),
+            limit if limit > rule.max && rule.above == Above::Capped => Ok(rule.max),
+            _ => Err(Fault::new(FieldCode::OutOfBounds, rule.bounds())),
+        });
+        let offset = form.query("offset", |text| {
+            let offset = parse::digits(text)?;
+            let fault = || Fault::new(FieldCode::OutOfBounds, "is too large");
+            Some(offset).filter(|offset| *offset <= OFFSET_MAX).ok_or_else(fault)
+        });
+        Some(Page { limit: limit?.unwrap_or(rule.standard), offset: offset?.unwrap_or(0) })
+    }
+
+    /// Takes this page out of a list, and counts the list.
+    pub fn cut<T>(self, list: impl Iterator<Item = T>) -> (Vec<T>, Paging) {
+        let end = self.offset.saturating_add(self.limit);
+        let (mut page, mut total) = (Vec::new(), 0_u64);
+        for thing in list {
+            if total >= self.offset && total < end {
+                page.push(thing);
+            }
+            total = total.saturating_add(1);
+        }
+        (page, self.echo(total))
+    }
+
+    /// Takes this page out of a list whose length is known, without walking the rest.
+    pub fn cut_known<T>(self, list: impl Iterator<Item = T>, total: usize) -> (Vec<T>, Paging) {
+        let skipped = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        let taken = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let page = if skipped < total { list.skip(skipped).take(taken).collect() } else { vec![] };
+        (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
+    }
+
+    const fn echo(self, total: u64) -> Paging {
+        Paging { total, limit: self.limit, offset: self.offset }
+    }
+}
+
+impl PageRule {
+    fn bounds(self) -> String {
+        match self.above {
+            Above::Refused => format!("must be 1 to {}", self.max),
+            Above::Capped => "must be at least 1".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFUSED: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
+    const CAPPED: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
+
+    fn read(query: &str, rule: PageRule) -> Result<(u64, u64), usize> {
+        let mut form = Form::new(&[], Some(query));
+        let page = Page::read(&mut form, rule);
+        form.finish(page).map(|p| (p.limit, p.offset)).map_err(|problem| problem.errors.len())
+    }
+
+    #[test]
+    fn limits_are_bounded_as_their_list_says() {
+        assert_eq!(read("", REFUSED), Ok((20, 0)));
+        assert_eq!(read("limit=100&offset=7", REFUSED), Ok((100, 7)));
+        assert_eq!(read("limit=101", REFUSED), Err(1));
+        assert_eq!(read("limit=0&offset=-1", REFUSED), Err(2));
+        assert_eq!(read("limit=0", CAPPED), Err(1));
+        assert_eq!(read("limit=1001", CAPPED), Ok((1000, 0)));
+        assert_eq!(read("limit=99999999999999999999", CAPPED), Ok((1000, 0)));
+        assert_eq!(read("offset=9007199254740992", CAPPED), Err(1));
+    }
+
+    #[test]
+    fn both_cuts_are_the_same_page() {
+        for (limit, offset) in [(1, 0), (3, 2), (20, 4), (5, 9), (5, 10), (1, OFFSET_MAX)] {
+            let page = Page { limit, offset };
+            let expected: Vec<u64> =
+                (0..10).filter(|n| *n >= offset && *n < offset + limit).collect();
+            let (cut, paging) = page.cut(0..10_u64);
+            assert_eq!((cut, paging.total), (expected, 10));
+            assert_eq!(page.cut(0..10_u64), page.cut_known(0..10_u64, 10));
+        }
+    }
+}

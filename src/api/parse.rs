@@ -1,0 +1,325 @@
+//! Reading single values from the text a client wrote: exact forms, nothing guessed or rounded.
+
+use std::borrow::Cow;
+
+use chrono::DateTime;
+use uuid::Uuid;
+
+use super::problem::FieldCode;
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Role, SelfTradePrevention, Side};
+use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, UserId};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs, UnitError};
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The stable code.
+    pub code: FieldCode,
+    /// The same for people.
+    pub detail: Cow<'static, str>,
+}
+
+impl Fault {
+    /// A fault with its sentence.
+    pub fn new(code: FieldCode, detail: impl Into<Cow<'static, str>>) -> Fault {
+        Fault { code, detail: detail.into() }
+    }
+
+    fn invalid(detail: &'static str) -> Fault {
+        Fault::new(FieldCode::InvalidValue, detail)
+    }
+}
+
+/// The result of reading one value.
+pub type Read<T> = Result<T, Fault>;
+
+fn uuid(text: &str) -> Read<Uuid> {
+    // The crate also takes braces, `urn:uuid:` and no hyphens; the interface writes one form.
+    const HYPHENATED_LEN: usize = 36;
+    let parsed = if text.len() == HYPHENATED_LEN { Uuid::try_parse(text).ok() } else { None };
+    parsed.ok_or_else(|| Fault::invalid("must be a UUID"))
+}
+
+/// A user's id.
+pub fn user_id(text: &str) -> Read<UserId> {
+    uuid(text).map(UserId::from_uuid)
+}
+
+/// A key's id.
+pub fn key_id(text: &str) -> Read<KeyId> {
+    uuid(text).map(KeyId::from_uuid)
+}
+
+/// A category's id.
+pub fn category_id(text: &str) -> Read<CategoryId> {
+    uuid(text).map(CategoryId::from_uuid)
+}
+
+/// An event's id.
+pub fn event_id(text: &str) -> Read<EventId> {
+    uuid(text).map(EventId::from_uuid)
+}
+
+/// A market's id.
+pub fn market_id(text: &str) -> Read<MarketId> {
+    uuid(text).map(MarketId::from_uuid)
+}
+
+/// An order's id.
+pub fn order_id(text: &str) -> Read<OrderId> {
+    uuid(text).map(OrderId::from_uuid)
+}
+
+/// Category ids, separated by commas.
+pub fn category_ids(text: &str) -> Read<Vec<CategoryId>> {
+    text.split(',')
+        .map(category_id)
+        .collect::<Result<_, _>>()
+        .map_err(|_| Fault::invalid("must be UUIDs separated by commas"))
+}
+
+/// `true` or `false`.
+pub fn boolean(text: &str) -> Read<bool> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Fault::invalid("must be true or false")),
+    }
+}
+
+/// Plain digits; a number beyond 64 bits is the largest of them, for the bounds to judge.
+pub fn digits(text: &str) -> Read<u64> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::invalid("must be an integer, in digits"));
+    }
+    Ok(text.parse().unwrap_or(u64::MAX))
+}
+
+/// `yes` or `no`.
+pub fn outcome(text: &str) -> Read<Outcome> {
+    match text {
+        "yes" => Ok(Outcome::Yes),
+        "no" => Ok(Outcome::No),
+        _ => Err(Fault::invalid("must be yes or no")),
+    }
+}
+
+/// `BUY` or `SELL`.
+pub fn side(text: &str) -> Read<Side> {
+    match text {
+        "BUY" => Ok(Side::Buy),
+        "SELL" => Ok(Side::Sell),
+        _ => Err(Fault::invalid("must be BUY or SELL")),
+    }
+}
+
+/// `LIMIT`, the only type of order.
+pub fn order_type(text: &str) -> Read<()> {
+    if text == "LIMIT" { Ok(()) } else { Err(Fault::invalid("must be LIMIT")) }
+}
+
+/// How long an order stands, as the interface names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// `GTC`.
+    Gtc,
+    /// `IOC`.
+    Ioc,
+    /// `FOK`.
+    Fok,
+}
+
+/// `GTC`, `IOC` or `FOK`.
+pub fn force(text: &str) -> Read<Force> {
+    match text {
+        "GTC" => Ok(Force::Gtc),
+        "IOC" => Ok(Force::Ioc),
+        "FOK" => Ok(Force::Fok),
+        _ => Err(Fault::invalid("must be GTC, IOC or FOK")),
+    }
+}
+
+/// `CANCEL_TAKER`, `CANCEL_MAKER` or `CANCEL_BOTH`.
+pub fn self_trade(text: &str) -> Read<SelfTradePrevention> {
+    match text {
+        "CANCEL_TAKER" => Ok(SelfTradePrevention::CancelTaker),
+        "CANCEL_MAKER" => Ok(SelfTradePrevention::CancelMaker),
+        "CANCEL_BOTH" => Ok(SelfTradePrevention::CancelBoth),
+        _ => Err(Fault::invalid("must be CANCEL_TAKER, CANCEL_MAKER or CANCEL_BOTH")),
+    }
+}
+
+/// `trader` or `operator`.
+pub fn role(text: &str) -> Read<Role> {
+    match text {
+        "trader" => Ok(Role::Trader),
+        "operator" => Ok(Role::Operator),
+        _ => Err(Fault::invalid("must be trader or operator")),
+    }
+}
+
+/// A market's status, in capitals.
+pub fn market_status(text: &str) -> Read<MarketStatus> {
+    MarketStatus::ALL
+        .into_iter()
+        .find(|status| status.name() == text)
+        .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
+}
+
+fn unit_fault(error: UnitError, form: &'static str) -> Fault {
+    match error {
+        UnitError::Form => Fault::invalid(form),
+        UnitError::Precision => Fault::new(FieldCode::InvalidValue, "has too many decimals"),
+        UnitError::Range => Fault::new(FieldCode::OutOfBounds, "is out of range"),
+    }
+}
+
+/// An order's price (interface 4.5).
+pub fn tick(text: &str) -> Read<Tick> {
+    Tick::parse(text).map_err(|error| unit_fault(error, "must be 0.01 to 0.99, as in 0.60"))
+}
+
+/// An order's quantity (semantics 1).
+pub fn lots(text: &str) -> Read<Lots> {
+    Lots::parse(text).map_err(|error| {
+        unit_fault(error, "must be digits, and after a point at most six more, as in 2.5")
+    })
+}
+
+/// An amount of money, more than zero.
+pub fn money(text: &str) -> Read<Money> {
+    Money::parse(text).map_err(|error| {
+        unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
+    })
+}
+
+/// A settlement price.
+pub fn settlement_price(text: &str) -> Read<SettlementPrice> {
+    SettlementPrice::parse(text)
+        .map_err(|error| unit_fault(error, "must be 0.00 to 1.00, as in 0.50"))
+}
+
+/// A moment in RFC 3339 with any offset; parts of a millisecond are cut off.
+pub fn moment(text: &str) -> Read<TimeMs> {
+    let moment = DateTime::parse_from_rfc3339(text)
+        .map_err(|_| Fault::invalid("must be a moment such as 2030-01-31T18:00:00.000Z"))?;
+    TimeMs::new(moment.timestamp_millis())
+        .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
+}
+
+/// Largest URL: what browsers and proxies agree to carry.
+pub const URL_BYTES_MAX: usize = 2048;
+
+/// An `http` or `https` URL.
+pub fn url(text: &str) -> Read<String> {
+    if text.len() > URL_BYTES_MAX {
+        return Err(Fault::new(
+            FieldCode::OutOfBounds,
+            format!("must have at most {URL_BYTES_MAX} bytes"),
+        ));
+    }
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host_given =
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']));
+    let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    if host_given && plain {
+        Ok(text.to_owned())
+    } else {
+        Err(Fault::invalid("must be an http or https URL"))
+    }
+}
+
+/// Largest slug: part of an address people may type.
+pub const SLUG_BYTES_MAX: usize = 64;
+
+/// A category's short name for addresses.
+pub fn slug(text: &str) -> Read<String> {
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+    if text.is_empty() || text.len() > SLUG_BYTES_MAX || !text.bytes().all(allowed) {
+        return Err(Fault::invalid("must be 1 to 64 small letters, digits, hyphens, underscores"));
+    }
+    Ok(text.to_owned())
+}
+
+/// A text for people of at most `bytes_max` bytes in UTF-8, without control characters other
+/// than line breaks and tabs. It may be empty.
+pub fn prose(text: &str, bytes_max: usize) -> Read<String> {
+    if text.len() > bytes_max {
+        return Err(Fault::new(
+            FieldCode::OutOfBounds,
+            format!("must have at most {bytes_max} bytes"),
+        ));
+    }
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err(Fault::invalid("must not have control characters"));
+    }
+    Ok(text.to_owned())
+}
+
+/// A text as [`prose`] that says something.
+pub fn words(text: &str, bytes_max: usize) -> Read<String> {
+    if text.trim().is_empty() {
+        return Err(Fault::invalid("must not be empty"));
+    }
+    prose(text, bytes_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_hyphenated_form_is_a_uuid() {
+        let id = "0192f0c1-2b3c-7d4e-8f50-617283940516";
+        assert!(market_id(id).is_ok());
+        assert!(market_id(&id.to_uppercase()).is_ok());
+        for bad in ["", "x", &id.replace('-', ""), &format!("{{{id}}}"), &format!("urn:uuid:{id}")]
+        {
+            assert!(market_id(bad).is_err(), "{bad}");
+        }
+        assert!(category_ids(&format!("{id},{id}")).is_ok_and(|ids| ids.len() == 2));
+        assert!(category_ids(&format!("{id},")).is_err());
+        assert!(category_ids("").is_err());
+    }
+
+    #[test]
+    fn integers_are_plain_digits() {
+        assert_eq!(digits("0020"), Ok(20));
+        assert_eq!(digits("99999999999999999999999"), Ok(u64::MAX));
+        for bad in ["", "+1", "-1", "1.0", "1e3", " 1", "٣"] {
+            assert!(digits(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn moments_are_converted_to_utc() {
+        let utc = moment("2030-01-31T18:00:00.000Z").unwrap();
+        assert_eq!(moment("2030-01-31T15:00:00-03:00"), Ok(utc));
+        assert_eq!(moment("1969-12-31T23:59:59Z").unwrap_err().code, FieldCode::OutOfBounds);
+        for bad in ["2030-01-31", "2030-01-31T18:00:00", "2030-02-30T00:00:00Z", "now", ""] {
+            assert_eq!(moment(bad).unwrap_err().code, FieldCode::InvalidValue, "{bad}");
+        }
+    }
+
+    #[test]
+    fn urls_are_of_the_web() {
+        for good in ["https://example.org/a.png", "http://h"] {
+            assert!(url(good).is_ok(), "{good}");
+        }
+        for bad in ["", "ftp://h/x", "https://", "https:///x", "javascript:alert(1)", "http://a b"]
+        {
+            assert!(url(bad).is_err(), "{bad}");
+        }
+        assert!(url(&format!("http://{}", "a".repeat(URL_BYTES_MAX))).is_err());
+    }
+
+    #[test]
+    fn texts_are_bounded_in_bytes() {
+        assert_eq!(words("ção", 5).as_deref(), Ok("ção"));
+        assert_eq!(words("ção", 4).unwrap_err().code, FieldCode::OutOfBounds);
+        assert!(words(" \n", 10).is_err() && prose("", 10).is_ok());
+        assert!(prose("a\u{0}", 10).is_err());
+    }
+}

@@ -1,0 +1,316 @@
+//! Problems (RFC 9457): every answer that is no success. The only place that knows which HTTP
+//! status a refusal, a bad form or a halted engine gets (semantics 7).
+
+use std::borrow::Cow;
+
+use hyper::StatusCode;
+
+use crate::engine::pending::Refusal;
+use crate::exchange::reject::Reject;
+use crate::exchange::units::Sequence;
+
+/// Seconds after which a client may try again when the engine's queue was full: it drains in
+/// milliseconds, and `Retry-After` knows no shorter time.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldCode {
+    /// It is missing.
+    Required,
+    /// Another JSON type is expected.
+    WrongType,
+    /// Not one of the forms allowed.
+    InvalidValue,
+    /// Too small, too large, too long or too many.
+    OutOfBounds,
+    /// The request has no such field.
+    UnknownField,
+    /// It is given more than once.
+    Repeated,
+    /// The body as a whole cannot be read as JSON.
+    Malformed,
+    /// A moment that had to be in the future.
+    NotInFuture,
+}
+
+impl FieldCode {
+    /// The stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            FieldCode::Required => "REQUIRED",
+            FieldCode::WrongType => "WRONG_TYPE",
+            FieldCode::InvalidValue => "INVALID_VALUE",
+            FieldCode::OutOfBounds => "OUT_OF_BOUNDS",
+            FieldCode::UnknownField => "UNKNOWN_FIELD",
+            FieldCode::Repeated => "REPEATED",
+            FieldCode::Malformed => "MALFORMED",
+            FieldCode::NotInFuture => "NOT_IN_FUTURE",
+        }
+    }
+}
+
+/// One bad field of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Its name; members of members as `questions.pt`, elements as `images[0]`, the body as a
+    /// whole as `body`.
+    pub field: String,
+    /// What is wrong.
+    pub code: FieldCode,
+    /// The same for people.
+    pub detail: Cow<'static, str>,
+}
+
+/// What kind of problem: its status and its stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The form is bad; the errors say where.
+    InvalidRequest,
+    /// No key was sent.
+    MissingApiKey,
+    /// The key is not, or no longer, known.
+    InvalidApiKey,
+    /// A trader's key on an operator's path.
+    Forbidden,
+    /// No such path.
+    NotFound,
+    /// The path exists, the method on it does not.
+    MethodNotAllowed,
+    /// The client takes no JSON.
+    NotAcceptable,
+    /// The body took too long to arrive.
+    RequestTimeout,
+    /// A body is needed and neither its length nor chunks were announced.
+    LengthRequired,
+    /// The body is too large.
+    ContentTooLarge,
+    /// The address is too long.
+    UriTooLong,
+    /// The body is not announced as JSON.
+    UnsupportedMediaType,
+    /// The headers are too many or too large.
+    HeadersTooLarge,
+    /// The exchange refused the command.
+    Refused(Reject),
+    /// Our fault.
+    Internal,
+    /// Too many connections, or the engine's queue is full.
+    Overloaded,
+    /// The server is ending in good order.
+    Stopping,
+    /// The journal could not be made durable.
+    JournalUnavailable,
+}
+
+impl Kind {
+    /// Its HTTP status.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Kind::InvalidRequest => StatusCode::BAD_REQUEST,
+            Kind::MissingApiKey | Kind::InvalidApiKey => StatusCode::UNAUTHORIZED,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Kind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::LengthRequired => StatusCode::LENGTH_REQUIRED,
+            Kind::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::UriTooLong => StatusCode::URI_TOO_LONG,
+            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Kind::Refused(reject) => status_of(reject),
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        }
+    }
+
+    /// Its stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Kind::InvalidRequest | Kind::Refused(Reject::DeadlineNotInFuture) => "INVALID_REQUEST",
+            Kind::MissingApiKey => "MISSING_API_KEY",
+            Kind::InvalidApiKey => "INVALID_API_KEY",
+            Kind::Forbidden => "FORBIDDEN",
+            Kind::NotFound => "NOT_FOUND",
+            Kind::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Kind::NotAcceptable => "NOT_ACCEPTABLE",
+            Kind::RequestTimeout => "REQUEST_TIMEOUT",
+            Kind::LengthRequired => "LENGTH_REQUIRED",
+            Kind::ContentTooLarge => "CONTENT_TOO_LARGE",
+            Kind::UriTooLong => "URI_TOO_LONG",
+            Kind::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
+            Kind::Refused(reject) => reject.code(),
+            Kind::Internal => "INTERNAL_ERROR",
+            Kind::Overloaded => "OVERLOADED",
+            Kind::Stopping => "STOPPING",
+            Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
+        }
+    }
+
+    /// Whether the client should try the same again after a moment.
+    pub const fn retry(self) -> bool {
+        matches!(self, Kind::Overloaded | Kind::Stopping)
+    }
+
+    /// Whether the rest of what the client sends cannot be told from a new request, so that the
+    /// connection must end.
+    pub const fn closes(self) -> bool {
+        matches!(self, Kind::RequestTimeout | Kind::ContentTooLarge | Kind::HeadersTooLarge)
+    }
+}
+
+/// The status of a refusal. Exhaustive, so that a new refusal does not compile without one.
+const fn status_of(reject: Reject) -> StatusCode {
+    match reject {
+        Reject::DeadlineNotInFuture => StatusCode::BAD_REQUEST,
+        Reject::UserNotFound
+        | Reject::KeyNotFound
+        | Reject::CategoryNotFound
+        | Reject::EventNotFound
+        | Reject::MarketNotFound
+        | Reject::OrderNotFound => StatusCode::NOT_FOUND,
+        Reject::VenueAlreadyOpen
+        | Reject::KeyTaken
+        | Reject::SlugTaken
+        | Reject::InvalidTransition
+        | Reject::OrderNotOpen => StatusCode::CONFLICT,
+        Reject::MarketNotActive
+        | Reject::OrderTooLate
+        | Reject::QuantityFilled
+        | Reject::OpenOrderLimit
+        | Reject::ReduceOnlyExceeded
+        | Reject::InsufficientFunds
+        | Reject::PostOnlyWouldCross
+        | Reject::DepositLimit
+        | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
+        // The engine opens the venue before it takes a command: meeting this is our fault.
+        Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+/// Why a request did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Status and code.
+    pub kind: Kind,
+    /// The same for people.
+    pub detail: Cow<'static, str>,
+    /// Every bad field, of a bad form.
+    pub errors: Vec<FieldError>,
+    /// The record that refused, where one did.
+    pub sequence: Option<Sequence>,
+    /// The methods that the path has, where another was asked.
+    pub allow: Option<String>,
+    /// What went wrong on our side: for the log, never for the client.
+    pub cause: Option<&'static str>,
+}
+
+impl Problem {
+    /// A problem that its kind and a sentence say all about.
+    pub fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            sequence: None,
+            allow: None,
+            cause: None,
+        }
+    }
+
+    /// A form with these bad fields.
+    pub fn invalid(errors: Vec<FieldError>) -> Problem {
+        let detail = "one or more fields of the request are not as they must be";
+        Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
+    }
+
+    /// A path with other methods than the one asked; `allow` lists them.
+    pub fn method_not_allowed(allow: String) -> Problem {
+        let detail = "this path does not have this method";
+        Problem { allow: Some(allow), ..Problem::new(Kind::MethodNotAllowed, detail) }
+    }
+
+    /// A refusal found before the exchange was asked.
+    pub fn of(reject: Reject) -> Problem {
+        let errors = match reject {
+            Reject::DeadlineNotInFuture => vec![FieldError {
+                field: "deadline".to_owned(),
+                code: FieldCode::NotInFuture,
+                detail: Cow::Borrowed("must be in the future"),
+            }],
+            _ => Vec::new(),
+        };
+        Problem { errors, ..Problem::new(Kind::Refused(reject), reject.to_string()) }
+    }
+
+    /// A refusal by the record `sequence`.
+    pub fn refused(reject: Reject, sequence: Sequence) -> Problem {
+        Problem { sequence: Some(sequence), ..Problem::of(reject) }
+    }
+
+    /// Something that cannot happen did; `cause` says what, to the log.
+    pub fn internal(cause: &'static str) -> Problem {
+        let detail = "the request could not be answered; this is our fault";
+        Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        match refusal {
+            Refusal::Overloaded => Problem::new(
+                Kind::Overloaded,
+                "more is asked at once than can be taken; nothing was accepted",
+            ),
+            Refusal::Stopping => {
+                Problem::new(Kind::Stopping, "the server is stopping; nothing was accepted")
+            }
+            Refusal::TooLarge => {
+                Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
+            }
+            Refusal::JournalUnavailable(_) => Problem::new(
+                Kind::JournalUnavailable,
+                "the journal cannot be written; nothing was accepted",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Semantics 7, and what is beyond it.
+    const STATUSES: &str = "
+        400 INVALID_REQUEST
+        404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
+        404 ORDER_NOT_FOUND
+        409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
+        422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
+        503 VENUE_NOT_OPEN
+    ";
+
+    #[test]
+    fn every_refusal_has_the_status_of_semantics_7() {
+        for reject in Reject::ALL {
+            let kind = Kind::Refused(reject);
+            let row = STATUSES
+                .lines()
+                .find(|line| line.split_whitespace().any(|word| word == kind.code()))
+                .unwrap_or_else(|| panic!("no row for {}", kind.code()));
+            assert!(row.trim().starts_with(kind.status().as_str()), "{}", kind.code());
+        }
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_is_a_bad_field() {
+        let problem = Problem::refused(Reject::DeadlineNotInFuture, Sequence::new(9));
+        assert_eq!(problem.errors.first().map(|e| e.field.as_str()), Some("deadline"));
+        assert_eq!(problem.sequence, Some(Sequence::new(9)));
+    }
+}

@@ -1,0 +1,44 @@
+//! A successful answer, before it has become HTTP.
+
+use hyper::StatusCode;
+use serde::Serialize;
+
+use super::problem::Problem;
+use crate::exchange::units::Sequence;
+
+/// A successful answer.
+#[derive(Debug)]
+pub struct Reply {
+    /// Status.
+    pub status: StatusCode,
+    /// The last record that the answer reflects.
+    pub sequence: Sequence,
+    /// Where the created thing is to be found.
+    pub location: Option<String>,
+    /// JSON; nothing where the status has no content.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// An answer that says this.
+    pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
+        let body = serde_json::to_vec(content)
+            .map_err(|_| Problem::internal("an answer could not be printed"))?;
+        Ok(Reply { status: StatusCode::OK, sequence, location: None, body })
+    }
+
+    /// The answer to a creation: the created thing and where it is.
+    pub fn created(
+        sequence: Sequence,
+        location: String,
+        content: &impl Serialize,
+    ) -> Result<Reply, Problem> {
+        let reply = Reply::ok(sequence, content)?;
+        Ok(Reply { status: StatusCode::CREATED, location: Some(location), ..reply })
+    }
+
+    /// An answer that has nothing to say.
+    pub const fn no_content(sequence: Sequence) -> Reply {
+        Reply { status: StatusCode::NO_CONTENT, sequence, location: None, body: Vec::new() }
+    }
+}

@@ -1,0 +1,157 @@
+//! Connections: accepting, bounding and draining them. HTTP/1.1 itself is hyper's.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Response;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::Limits;
+use super::door::Door;
+use crate::engine::Engine;
+
+/// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
+/// at once would only burn the time in which some are given back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Connections beyond the bound that are told so at once; more are closed without a word.
+const TURNED_AWAY_MAX: usize = 64;
+/// How long a client that is turned away is listened to: closing while its request is still on
+/// its way would reset the connection and lose the answer.
+const LINGER_WAIT: Duration = Duration::from_secs(1);
+/// How much of it is read meanwhile.
+const LINGER_BYTES_MAX: u64 = 64 * 1024;
+
+/// Serves until `shutdown` resolves, then drains.
+pub async fn run(
+    listener: TcpListener,
+    engine: Engine,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let door = Arc::new(Door::new(engine, limits).map_err(io::Error::other)?);
+    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(ended) = connections.join_next() => report(ended),
+            accepted = listener.accept() => match accepted {
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+                Ok((stream, _)) => {
+                    if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                        let door = Arc::clone(&door);
+                        connections.spawn(attend(stream, door, limits, graceful.watcher(), place));
+                    } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
+                        connections.spawn(turn_away(stream, Arc::clone(&door), place));
+                    }
+                }
+            }
+        }
+    }
+    drop(listener);
+    drain(graceful, connections, limits.drain_wait).await;
+    Ok(())
+}
+
+/// Lets running requests end, and cuts off those that do not.
+async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, wait: Duration) {
+    tracing::info!(connections = connections.len(), "draining");
+    let ended = timeout(wait, async {
+        graceful.shutdown().await;
+        while let Some(ended) = connections.join_next().await {
+            report(ended);
+        }
+    });
+    if ended.await.is_err() {
+        tracing::warn!(connections = connections.len(), "cut off after the drain's time was over");
+        connections.shutdown().await;
+    }
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "a connection's task panicked");
+    }
+}
+
+/// Serves one connection to its end; `_place` is its place among all.
+async fn attend(
+    stream: TcpStream,
+    door: Arc<Door>,
+    limits: Limits,
+    watcher: Watcher,
+    _place: OwnedSemaphorePermit,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "answers may be delayed by the network stack");
+    }
+    let service = service_fn(move |request| {
+        let door = Arc::clone(&door);
+        async move { Ok::<_, Infallible>(door.answer(request).await.map(Full::new)) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_wait)
+        .max_buf_size(limits.buffer_bytes_max)
+        .keep_alive(true)
+        .pipeline_flush(true)
+        .serve_connection(
+            TokioIo::new(super::stall::Impatient::new(stream, limits.write_wait)),
+            service,
+        );
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Tells a client that there is no place for it.
+async fn turn_away(mut stream: TcpStream, door: Arc<Door>, _place: OwnedSemaphorePermit) {
+    let told = timeout(LINGER_WAIT, async {
+        stream.write_all(&raw(&door.no_place())).await?;
+        stream.shutdown().await?;
+        let mut rest = stream.take(LINGER_BYTES_MAX);
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
+    });
+    match told.await {
+        Ok(Ok(_)) | Err(_) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a client left before it was turned away"),
+    }
+}
+
+/// An answer as bytes, for a connection that hyper does not serve.
+fn raw(response: &Response<Bytes>) -> Vec<u8> {
+    let mut bytes = format!("HTTP/1.1 {}\r\n", response.status()).into_bytes();
+    for (name, value) in response.headers() {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    let length = response.body().len();
+    let end = format!("content-length: {length}\r\nconnection: close\r\n\r\n");
+    bytes.extend_from_slice(end.as_bytes());
+    bytes.extend_from_slice(response.body());
+    bytes
+}

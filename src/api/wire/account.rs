@@ -1,0 +1,169 @@
+//! The JSON of users, keys, money and positions.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::catalogue::PositionMarketJson;
+use super::{Number, OutcomeId, Paging, Text, Timestamp};
+use crate::exchange::command::Role;
+use crate::exchange::ids::{KeyId, MarketId, UserId};
+use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
+use crate::projection::ReadModel;
+use crate::projection::accounts::{KeyRow, UserRow};
+use crate::projection::positions::{PositionRow, Resolution};
+
+/// An account's money (semantics 8).
+#[derive(Debug, Serialize)]
+pub struct BalanceJson {
+    available: Text<Money>,
+    reserved: Text<Money>,
+    currency: String,
+}
+
+impl BalanceJson {
+    /// These amounts of the venue's currency.
+    pub fn new(available: Money, reserved: Money, currency: &str) -> BalanceJson {
+        let (available, reserved) = (Text(available), Text(reserved));
+        BalanceJson { available, reserved, currency: currency.to_owned() }
+    }
+}
+
+/// A user, as the operator sees one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserJson {
+    id: Text<UserId>,
+    profile_name: Text<Arc<str>>,
+    profile_pic: Text<Arc<str>>,
+    available: Text<Money>,
+    reserved: Text<Money>,
+    created_at: Timestamp,
+}
+
+impl From<&UserRow> for UserJson {
+    fn from(row: &UserRow) -> Self {
+        UserJson {
+            id: Text(row.id),
+            profile_name: Text(Arc::clone(&row.profile_name)),
+            profile_pic: Text(Arc::clone(&row.profile_pic)),
+            available: Text(row.balance.available),
+            reserved: Text(row.balance.reserved),
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+/// A page of users.
+#[derive(Debug, Serialize)]
+pub struct UsersJson {
+    /// Newest first.
+    pub users: Vec<UserJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}
+
+/// The interface's name of a role.
+const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Trader => "trader",
+        Role::Operator => "operator",
+    }
+}
+
+/// An API key without the key.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyJson {
+    key_id: Text<KeyId>,
+    role: &'static str,
+    label: Text<Arc<str>>,
+    created_at: Timestamp,
+    revoked_at: Option<Timestamp>,
+}
+
+impl From<&KeyRow> for KeyJson {
+    fn from(row: &KeyRow) -> Self {
+        KeyJson {
+            key_id: Text(row.id),
+            role: role_name(row.role),
+            label: Text(Arc::clone(&row.label)),
+            created_at: Timestamp(row.created_at),
+            revoked_at: row.revoked_at.map(Timestamp),
+        }
+    }
+}
+
+/// A user's keys.
+#[derive(Debug, Serialize)]
+pub struct KeysJson {
+    /// Oldest first, revoked ones too.
+    pub keys: Vec<KeyJson>,
+}
+
+/// A new API key with the key, shown this once.
+#[derive(Serialize)]
+pub struct NewKeyJson<'a> {
+    /// The key itself.
+    pub key: &'a str,
+    /// What is said of it from now on.
+    #[serde(flatten)]
+    pub row: KeyJson,
+}
+
+/// A position (interface 2.6, semantics 6).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionJson {
+    id: String,
+    user_id: Text<UserId>,
+    market_id: Text<MarketId>,
+    outcome_id: OutcomeId,
+    total_stake: Number<Money>,
+    odd_locked: Number<LockedOdds>,
+    potential_payout: Number<Money>,
+    resolution: Option<&'static str>,
+    updated_at: Timestamp,
+    copy_from_trader_id: Option<Text<UserId>>,
+    market: PositionMarketJson,
+    quantity: Text<Lots>,
+    average_price: Text<AveragePrice>,
+    realised_pnl: Text<MoneySum>,
+}
+
+impl PositionJson {
+    /// The position as it stands; `None` if its user, its market or its size make no sense.
+    pub fn of(view: &ReadModel, row: &PositionRow) -> Option<PositionJson> {
+        let user = view.accounts.user(row.user)?;
+        let market = view.catalogue.market(row.market)?;
+        let payout = SettlementPrice::ONE.times(row.quantity).ok()?;
+        let copied = row.copy_from.and_then(|trader| view.accounts.user(trader));
+        Some(PositionJson {
+            id: format!("{}:{}:{}", market.id, user.id, row.outcome.id()),
+            user_id: Text(user.id),
+            market_id: Text(market.id),
+            outcome_id: OutcomeId(row.outcome),
+            total_stake: Number(row.cost),
+            odd_locked: Number(LockedOdds::of(payout, row.cost)),
+            potential_payout: Number(payout),
+            resolution: row.resolution.map(Resolution::name),
+            updated_at: Timestamp(row.updated_at),
+            copy_from_trader_id: copied.map(|trader| Text(trader.id)),
+            market: market.into(),
+            quantity: Text(row.quantity),
+            average_price: Text(AveragePrice { notional: row.cost, quantity: row.quantity }),
+            realised_pnl: Text(row.realised),
+        })
+    }
+}
+
+/// A page of positions (interface 4.7).
+#[derive(Debug, Serialize)]
+pub struct PositionsJson {
+    /// The latest change first.
+    pub positions: Vec<PositionJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}

@@ -1,0 +1,374 @@
+//! The JSON of categories, events, markets, their activity and their depth.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Number, OutcomeId, Paging, Text, Timestamp};
+use crate::exchange::catalogue::{Localized, Outcome};
+use crate::exchange::ids::{CategoryId, CategoryNo, EventId, MarketId, UserId};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{Money, Ratio, SettlementPrice};
+use crate::projection::ReadModel;
+use crate::projection::activity::ActivityRow;
+use crate::projection::catalogue::{CategoryRow, EventRow, MarketRow};
+
+/// A text in three languages (interface 2.1).
+#[derive(Debug, Serialize)]
+pub struct LocalizedJson {
+    pt: String,
+    en: String,
+    es: String,
+}
+
+impl From<&Localized> for LocalizedJson {
+    fn from(text: &Localized) -> Self {
+        LocalizedJson { pt: text.pt.clone(), en: text.en.clone(), es: text.es.clone() }
+    }
+}
+
+/// A category (interface 2.4).
+#[derive(Debug, Serialize)]
+pub struct CategoryJson {
+    id: Text<CategoryId>,
+    name: Box<str>,
+    slug: Box<str>,
+}
+
+impl From<&CategoryRow> for CategoryJson {
+    fn from(row: &CategoryRow) -> Self {
+        CategoryJson { id: Text(row.id), name: row.name.clone(), slug: row.slug.clone() }
+    }
+}
+
+/// All categories.
+#[derive(Debug, Serialize)]
+pub struct CategoriesJson {
+    /// In order of creation.
+    pub categories: Vec<CategoryJson>,
+}
+
+/// An outcome (interface 2.3); which of the two figures it has depends on what shows it.
+#[derive(Debug, Serialize)]
+pub struct OutcomeJson {
+    id: OutcomeId,
+    text: LocalizedJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    odd: Option<Number<Ratio>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probability: Option<Number<Ratio>>,
+}
+
+/// Which figures an outcome is shown with.
+#[derive(Debug, Clone, Copy)]
+enum Figures {
+    OddAndProbability(Ratio),
+    Probability(Ratio),
+    None,
+}
+
+fn outcomes(row: &MarketRow, figures: Figures) -> [OutcomeJson; 2] {
+    [Outcome::Yes, Outcome::No].map(|outcome| {
+        let (text, of_yes) = match outcome {
+            Outcome::Yes => (&row.draft.yes_text, true),
+            Outcome::No => (&row.draft.no_text, false),
+        };
+        let own = |yes: Ratio| if of_yes { yes } else { yes.complement() };
+        let (odd, probability) = match figures {
+            Figures::OddAndProbability(yes) => (Some(own(yes).odds()), Some(own(yes))),
+            Figures::Probability(yes) => (None, Some(own(yes))),
+            Figures::None => (None, None),
+        };
+        let (odd, probability) = (odd.map(Number), probability.map(Number));
+        OutcomeJson { id: OutcomeId(outcome), text: text.into(), odd, probability }
+    })
+}
+
+fn categories(view: &ReadModel, numbers: &[CategoryNo]) -> Vec<CategoryJson> {
+    numbers
+        .iter()
+        .filter_map(|category| view.catalogue.category(*category))
+        .map(CategoryJson::from)
+        .collect()
+}
+
+fn category_ids(view: &ReadModel, numbers: &[CategoryNo]) -> Vec<Text<CategoryId>> {
+    numbers
+        .iter()
+        .filter_map(|category| view.catalogue.category(*category))
+        .map(|row| Text(row.id))
+        .collect()
+}
+
+/// The outcome that happened; none of a voided market, whatever was announced before.
+fn winning_outcome(row: &MarketRow) -> Option<OutcomeId> {
+    row.winner.filter(|_| row.status != MarketStatus::Voided).map(OutcomeId)
+}
+
+/// A market in a list (interface 2.2).
+#[derive(Debug, Serialize)]
+pub struct MarketJson {
+    id: Text<MarketId>,
+    questions: LocalizedJson,
+    outcomes: [OutcomeJson; 2],
+    descriptions: LocalizedJson,
+    status: &'static str,
+    logo: String,
+    categories: Vec<CategoryJson>,
+}
+
+impl MarketJson {
+    /// The market as it stands.
+    pub fn of(view: &ReadModel, row: &MarketRow) -> MarketJson {
+        let figures = Figures::OddAndProbability(view.probability_of_yes(row.no));
+        MarketJson {
+            id: Text(row.id),
+            questions: (&row.draft.questions).into(),
+            outcomes: outcomes(row, figures),
+            descriptions: (&row.draft.descriptions).into(),
+            status: row.status.name(),
+            logo: row.draft.logo.clone(),
+            categories: categories(view, &row.draft.categories),
+        }
+    }
+}
+
+/// A market on its own, and as the operator sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MarketDetailJson {
+    #[serde(flatten)]
+    market: MarketJson,
+    category_ids: Vec<Text<CategoryId>>,
+    event_id: Option<Text<EventId>>,
+    deadline: Timestamp,
+    highlighted: bool,
+    dispute_window_seconds: u32,
+    winning_outcome_id: Option<OutcomeId>,
+    settlement_price: Option<Text<SettlementPrice>>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    published_at: Option<Timestamp>,
+}
+
+impl MarketDetailJson {
+    /// The market as it stands.
+    pub fn of(view: &ReadModel, row: &MarketRow) -> MarketDetailJson {
+        let event = row.draft.event.and_then(|event| view.catalogue.event(event));
+        MarketDetailJson {
+            market: MarketJson::of(view, row),
+            category_ids: category_ids(view, &row.draft.categories),
+            event_id: event.map(|event| Text(event.id)),
+            deadline: Timestamp(row.draft.deadline),
+            highlighted: row.draft.highlighted,
+            dispute_window_seconds: row.draft.dispute_window_seconds,
+            winning_outcome_id: winning_outcome(row),
+            settlement_price: row.settled_at.map(Text),
+            created_at: Timestamp(row.created_at),
+            updated_at: Timestamp(row.updated_at),
+            published_at: row.published_at.map(Timestamp),
+        }
+    }
+}
+
+/// A page of markets: of the public list, or of the operator's.
+#[derive(Debug, Serialize)]
+pub struct MarketsJson<M> {
+    /// The page.
+    pub markets: Vec<M>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}
+
+/// A market inside an event (interface 2.5).
+#[derive(Debug, Serialize)]
+pub struct EventMarketJson {
+    id: Text<MarketId>,
+    questions: LocalizedJson,
+    outcomes: [OutcomeJson; 2],
+    status: &'static str,
+}
+
+impl EventMarketJson {
+    fn of(view: &ReadModel, row: &MarketRow) -> EventMarketJson {
+        EventMarketJson {
+            id: Text(row.id),
+            questions: (&row.draft.questions).into(),
+            outcomes: outcomes(row, Figures::Probability(view.probability_of_yes(row.no))),
+            status: row.status.name(),
+        }
+    }
+}
+
+/// An event in a list (interface 2.5).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventJson {
+    id: Text<EventId>,
+    titles: LocalizedJson,
+    sub_titles: LocalizedJson,
+    descriptions: LocalizedJson,
+    images: Vec<String>,
+    highlighted: bool,
+    markets: Vec<EventMarketJson>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl EventJson {
+    /// The event with these of its markets.
+    pub fn of(view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) -> EventJson {
+        EventJson {
+            id: Text(row.id),
+            titles: (&row.draft.titles).into(),
+            sub_titles: (&row.draft.sub_titles).into(),
+            descriptions: (&row.draft.descriptions).into(),
+            images: row.draft.images.clone(),
+            highlighted: row.draft.highlighted,
+            markets: markets.iter().map(|market| EventMarketJson::of(view, market)).collect(),
+            created_at: Timestamp(row.created_at),
+            updated_at: Timestamp(row.updated_at),
+        }
+    }
+}
+
+/// An event on its own, and as the operator sees it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventDetailJson {
+    #[serde(flatten)]
+    event: EventJson,
+    categories: Vec<CategoryJson>,
+    category_ids: Vec<Text<CategoryId>>,
+    published_at: Option<Timestamp>,
+}
+
+impl EventDetailJson {
+    /// The event with these of its markets.
+    pub fn of(view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) -> EventDetailJson {
+        EventDetailJson {
+            event: EventJson::of(view, row, markets),
+            categories: categories(view, &row.draft.categories),
+            category_ids: category_ids(view, &row.draft.categories),
+            published_at: row.published_at.map(Timestamp),
+        }
+    }
+}
+
+/// A page of events (interface 4.2).
+#[derive(Debug, Serialize)]
+pub struct EventsJson {
+    /// The page.
+    pub events: Vec<EventJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}
+
+/// The market of a position (interface 2.6).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionMarketJson {
+    id: Text<MarketId>,
+    questions: LocalizedJson,
+    status: &'static str,
+    deadline: Timestamp,
+    winning_outcome_id: Option<OutcomeId>,
+    created_at: Timestamp,
+    logo: String,
+    outcomes: [OutcomeJson; 2],
+}
+
+impl From<&MarketRow> for PositionMarketJson {
+    fn from(row: &MarketRow) -> Self {
+        PositionMarketJson {
+            id: Text(row.id),
+            questions: (&row.draft.questions).into(),
+            status: row.status.name(),
+            deadline: Timestamp(row.draft.deadline),
+            winning_outcome_id: winning_outcome(row),
+            created_at: Timestamp(row.created_at),
+            logo: row.draft.logo.clone(),
+            outcomes: outcomes(row, Figures::None),
+        }
+    }
+}
+
+/// A trader as the activity shows one (interface 2.10).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraderJson {
+    id: Text<UserId>,
+    profile_name: Text<Arc<str>>,
+    profile_pic: Text<Arc<str>>,
+}
+
+/// An activity record (interface 2.10, semantics 3).
+#[derive(Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum ActivityJson {
+    /// A fill.
+    Trade {
+        /// `TRADE`.
+        r#type: &'static str,
+        /// The outcome betted on.
+        outcome_id: OutcomeId,
+        /// Staked by the incoming order's owner.
+        stake: Number<Money>,
+        /// 1 over the price paid.
+        odd: Number<Ratio>,
+        /// The incoming order's owner.
+        user: Option<TraderJson>,
+        /// When.
+        created_at: Timestamp,
+    },
+    /// A transition.
+    Moved {
+        /// `MARKET_PUBLISHED` and so on.
+        r#type: &'static str,
+        /// Status before.
+        status_from: &'static str,
+        /// Status since.
+        status_to: &'static str,
+        /// When.
+        created_at: Timestamp,
+    },
+}
+
+impl ActivityJson {
+    /// The record as everyone sees it.
+    pub fn of(view: &ReadModel, row: &ActivityRow) -> ActivityJson {
+        let r#type = row.name();
+        match *row {
+            ActivityRow::Trade { outcome, stake, price, user, time } => ActivityJson::Trade {
+                r#type,
+                outcome_id: OutcomeId(outcome),
+                stake: Number(stake),
+                odd: Number(Ratio::of_price(price.into()).odds()),
+                user: view.accounts.user(user).map(|user| TraderJson {
+                    id: Text(user.id),
+                    profile_name: Text(Arc::clone(&user.profile_name)),
+                    profile_pic: Text(Arc::clone(&user.profile_pic)),
+                }),
+                created_at: Timestamp(time),
+            },
+            ActivityRow::Moved { from, to, time } => ActivityJson::Moved {
+                r#type,
+                status_from: from.name(),
+                status_to: to.name(),
+                created_at: Timestamp(time),
+            },
+        }
+    }
+}
+
+/// A page of a market's activity (interface 4.3).
+#[derive(Debug, Serialize)]
+pub struct ActivitiesJson {
+    /// The page.
+    pub activities: Vec<ActivityJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}

@@ -1,0 +1,159 @@
+//! A request's JSON as it was written: every member kept, so that repeated and unknown ones are
+//! seen, and numbers never made floats.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number that is a non-negative integer of 64 bits.
+    Integer(u64),
+    /// Any other number. No field of the interface is one, so its value is not kept.
+    OtherNumber,
+    /// A string.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object, its members in order, repeated ones too.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl<'a> Json<'a> {
+    /// Reads one JSON text in UTF-8. The error says where it goes wrong. Nesting deeper than
+    /// `serde_json`'s bound of 128 is an error.
+    pub fn parse(bytes: &'a [u8]) -> Result<Json<'a>, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Json<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Json<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Json<'de>, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Json<'de>, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Json<'de>, E> {
+        Ok(Json::Integer(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Json<'de>, E> {
+        Ok(u64::try_from(value).map_or(Json::OtherNumber, Json::Integer))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Json<'de>, E> {
+        Ok(Json::OtherNumber)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Json<'de>, E> {
+        Ok(Json::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Json<'de>, E> {
+        Ok(Json::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            elements.push(element);
+        }
+        Ok(Json::Array(elements))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
+        let mut members = Vec::new();
+        while let Some((Name(name), value)) = map.next_entry()? {
+            members.push((name, value));
+        }
+        Ok(Json::Object(members))
+    }
+}
+
+/// A member's name, borrowed from the request where no escape stands in it.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameText;
+        impl<'de> Visitor<'de> for NameText {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member's name")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(NameText)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn repeated_members_and_numbers_are_kept_apart() {
+        let json = Json::parse(br#"{"a":1,"a":-1,"b":1.5,"c":"\u0041"}"#).unwrap();
+        let Json::Object(members) = json else { panic!("an object") };
+        let expected = [
+            ("a", Json::Integer(1)),
+            ("a", Json::OtherNumber),
+            ("b", Json::OtherNumber),
+            ("c", Json::Text("A".into())),
+        ];
+        assert_eq!(members.len(), expected.len());
+        for ((name, value), (expected_name, expected_value)) in members.into_iter().zip(expected) {
+            assert_eq!((name.as_ref(), value), (expected_name, expected_value));
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_an_error() {
+        let deep = "[".repeat(1_000_000);
+        let texts: [&[u8]; 8] =
+            [b"", b"{", b"{} {}", b"{'a':1}", b"\"\xff\"", b"nul", b"\"\\ud800\"", deep.as_bytes()];
+        for bad in texts {
+            assert!(Json::parse(bad).is_err(), "{:?}", &bad[..bad.len().min(10)]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let parsed = Json::parse(&bytes);
+            prop_assert!(parsed.is_err() || std::str::from_utf8(&bytes).is_ok());
+        }
+    }
+}

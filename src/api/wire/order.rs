@@ -1,0 +1,342 @@
+//! The JSON of orders, their trades and fills, and of the book they stand in.
+
+use serde::Serialize;
+
+use super::{OutcomeId, Paging, Text, Timestamp};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
+use crate::exchange::effect::{CancelReason, Effect};
+use crate::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, TradeId};
+use crate::exchange::units::{
+    AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
+};
+use crate::projection::ReadModel;
+use crate::projection::depth::Level;
+use crate::projection::fills::{FillRow, Liquidity};
+use crate::projection::orders::{OrderRow, OrderStatus};
+
+/// The only type of order.
+const LIMIT: &str = "LIMIT";
+
+const fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "BUY",
+        Side::Sell => "SELL",
+    }
+}
+
+const fn force_name(force: TimeInForce) -> &'static str {
+    match force {
+        TimeInForce::GoodTillCancelled { .. } => "GTC",
+        TimeInForce::ImmediateOrCancel => "IOC",
+        TimeInForce::FillOrKill => "FOK",
+    }
+}
+
+const fn reason_name(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::User => "USER",
+        CancelReason::IocRemainder => "IOC_REMAINDER",
+        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
+        CancelReason::SelfTrade => "SELF_TRADE",
+        CancelReason::Expired => "EXPIRED",
+        CancelReason::MarketClosed => "MARKET_CLOSED",
+        CancelReason::MarketVoided => "MARKET_VOIDED",
+    }
+}
+
+/// What is said of an order beside what the interface lists (semantics 4).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BesideJson {
+    cancelled_quantity: Text<Lots>,
+    cancel_reason: Option<&'static str>,
+    filled_cost: Text<Money>,
+    client_order_id: Option<&'static str>,
+    sequence: u64,
+}
+
+/// An order (interface 2.7).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderJson {
+    id: Text<OrderId>,
+    market_id: Option<Text<MarketId>>,
+    outcome_id: OutcomeId,
+    side: &'static str,
+    order_type: &'static str,
+    price: Text<Tick>,
+    original_quantity: Text<Lots>,
+    remaining_quantity: Text<Lots>,
+    filled_quantity: Text<Lots>,
+    average_fill_price: Text<AveragePrice>,
+    status: &'static str,
+    time_in_force: &'static str,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    #[serde(flatten)]
+    beside: BesideJson,
+}
+
+impl OrderJson {
+    /// The order as it stands.
+    pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
+        OrderJson {
+            id: Text(row.id),
+            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
+            outcome_id: OutcomeId(row.wording.outcome),
+            side: side_name(row.wording.side),
+            order_type: LIMIT,
+            price: Text(row.price),
+            original_quantity: Text(row.quantity),
+            remaining_quantity: Text(row.remaining),
+            filled_quantity: Text(row.filled),
+            average_fill_price: Text(row.average_price()),
+            status: row.status.name(),
+            time_in_force: force_name(row.time_in_force),
+            created_at: Timestamp(row.created_at),
+            updated_at: Timestamp(row.updated_at),
+            beside: BesideJson {
+                cancelled_quantity: Text(row.cancelled),
+                cancel_reason: row.cancel_reason.map(reason_name),
+                filled_cost: Text(row.filled_cost),
+                client_order_id: None,
+                sequence: row.no.0.get(),
+            },
+        }
+    }
+}
+
+/// The caller's orders (interface 4.6).
+#[derive(Debug, Serialize)]
+pub struct OrdersJson {
+    /// Newest first.
+    pub orders: Vec<OrderJson>,
+}
+
+/// The orders that a cancellation of many took off the book.
+#[derive(Debug, Serialize)]
+pub struct CancelledJson {
+    /// Oldest first.
+    pub cancelled: Vec<Text<OrderId>>,
+}
+
+/// A trade in the answer to an order (interface 2.8).
+#[derive(Debug, Serialize)]
+struct TradeJson {
+    id: Text<TradeId>,
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    timestamp: Timestamp,
+}
+
+/// The answer to an order (interface 4.5).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedJson {
+    order_id: Text<OrderId>,
+    status: &'static str,
+    filled_quantity: Text<Lots>,
+    remaining_quantity: Text<Lots>,
+    average_fill_price: Text<AveragePrice>,
+    trades: Vec<TradeJson>,
+    #[serde(flatten)]
+    beside: BesideJson,
+}
+
+impl PlacedJson {
+    /// What the record `sequence`, stamped `time`, made of an order, told from its effects alone;
+    /// `None` if they do not tell of one.
+    pub fn of(
+        sequence: Sequence,
+        time: TimeMs,
+        effects: &[Effect],
+    ) -> Result<Option<PlacedJson>, Overflow> {
+        let accepted = effects.iter().find_map(|effect| match effect {
+            Effect::OrderAccepted { order, terms } => Some((*order, terms)),
+            _ => None,
+        });
+        let Some((order, terms)) = accepted else { return Ok(None) };
+        let outcome = Outcomes::of(sequence, time, order, terms, effects)?;
+        Ok(Some(PlacedJson {
+            order_id: Text(order.id(time)),
+            status: outcome.status().name(),
+            filled_quantity: Text(outcome.filled),
+            remaining_quantity: Text(outcome.resting),
+            average_fill_price: Text(AveragePrice {
+                notional: outcome.cost,
+                quantity: outcome.filled,
+            }),
+            trades: outcome.trades,
+            beside: BesideJson {
+                cancelled_quantity: Text(outcome.cancelled),
+                cancel_reason: outcome.reason.map(reason_name),
+                filled_cost: Text(outcome.cost),
+                client_order_id: None,
+                sequence: sequence.get(),
+            },
+        }))
+    }
+}
+
+/// What came of an incoming order within its record.
+#[derive(Debug, Default)]
+struct Outcomes {
+    trades: Vec<TradeJson>,
+    filled: Lots,
+    cost: Money,
+    resting: Lots,
+    cancelled: Lots,
+    reason: Option<CancelReason>,
+}
+
+impl Outcomes {
+    fn of(
+        sequence: Sequence,
+        time: TimeMs,
+        placed: OrderNo,
+        terms: &PlaceOrder,
+        effects: &[Effect],
+    ) -> Result<Outcomes, Overflow> {
+        let mut came = Outcomes::default();
+        for effect in effects {
+            match effect {
+                Effect::TradeMade(trade) if trade.taker.order == placed => {
+                    let price = terms.wording.yes_price(trade.price);
+                    came.filled = came.filled.plus(trade.quantity)?;
+                    came.cost = came.cost.plus(price.times(trade.quantity)?)?;
+                    came.trades.push(TradeJson {
+                        id: Text(TradeId::of(time, sequence, trade.index)),
+                        price: Text(price),
+                        quantity: Text(trade.quantity),
+                        timestamp: Timestamp(time),
+                    });
+                }
+                Effect::OrderRested { order, remaining, .. } if *order == placed => {
+                    came.resting = *remaining;
+                }
+                Effect::OrderCancelled { order, quantity, reason, .. } if *order == placed => {
+                    (came.cancelled, came.reason) = (*quantity, Some(*reason));
+                }
+                _ => {}
+            }
+        }
+        Ok(came)
+    }
+
+    const fn status(&self) -> OrderStatus {
+        match (self.reason, self.resting.is_zero(), self.filled.is_zero()) {
+            (Some(_), _, _) => OrderStatus::Cancelled,
+            (None, true, _) => OrderStatus::Filled,
+            (None, false, true) => OrderStatus::Open,
+            (None, false, false) => OrderStatus::PartiallyFilled,
+        }
+    }
+}
+
+/// A fill of the caller's (semantics 8).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FillJson {
+    id: Text<TradeId>,
+    order_id: Option<Text<OrderId>>,
+    market_id: Option<Text<MarketId>>,
+    outcome_id: OutcomeId,
+    side: &'static str,
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    liquidity: &'static str,
+    timestamp: Timestamp,
+    sequence: u64,
+}
+
+impl FillJson {
+    /// The fill as its owner sees it.
+    pub fn of(view: &ReadModel, row: &FillRow) -> FillJson {
+        FillJson {
+            id: Text(row.id),
+            order_id: view.orders.order(row.order).map(|order| Text(order.id)),
+            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
+            outcome_id: OutcomeId(row.wording.outcome),
+            side: side_name(row.wording.side),
+            price: Text(row.price),
+            quantity: Text(row.quantity),
+            liquidity: match row.liquidity {
+                Liquidity::Maker => "MAKER",
+                Liquidity::Taker => "TAKER",
+            },
+            timestamp: Timestamp(row.time),
+            sequence: row.sequence.get(),
+        }
+    }
+}
+
+/// A page of fills.
+#[derive(Debug, Serialize)]
+pub struct FillsJson {
+    /// Newest first.
+    pub fills: Vec<FillJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}
+
+/// A price level (interface 2.9).
+#[derive(Debug, Serialize)]
+struct LevelJson {
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    orders: u32,
+}
+
+/// The book of an outcome (interface 4.4).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DepthJson {
+    market_id: Text<MarketId>,
+    outcome_id: OutcomeId,
+    bids: Vec<LevelJson>,
+    asks: Vec<LevelJson>,
+    best_bid: Text<SettlementPrice>,
+    best_ask: Text<SettlementPrice>,
+    spread: Text<SettlementPrice>,
+    timestamp: Timestamp,
+}
+
+impl DepthJson {
+    /// The best `levels` of each side. The book of `no` is the mirror of the one book: its bids
+    /// are what bets down, at the complement (semantics 4).
+    pub fn of(
+        view: &ReadModel,
+        (no, id): (MarketNo, MarketId),
+        outcome: Outcome,
+        levels: usize,
+        time: TimeMs,
+    ) -> DepthJson {
+        let bidders = match outcome {
+            Outcome::Yes => Direction::Up,
+            Outcome::No => Direction::Down,
+        };
+        // What an outcome costs on the side that gains it is the price of that outcome.
+        let level = |level: Level| LevelJson {
+            price: Text(bidders.own_price(level.price)),
+            quantity: Text(level.quantity),
+            orders: level.orders,
+        };
+        let side = |direction| view.depth.levels(no, direction).take(levels).map(level).collect();
+        let best = |direction| view.depth.best(no, direction).map(|yes| bidders.own_price(yes));
+        let bid = best(bidders).map_or(SettlementPrice::ZERO, SettlementPrice::from);
+        let ask = best(bidders.opposite()).map_or(SettlementPrice::ONE, SettlementPrice::from);
+        let spread = SettlementPrice::new(ask.get().saturating_sub(bid.get()));
+        DepthJson {
+            market_id: Text(id),
+            outcome_id: OutcomeId(outcome),
+            bids: side(bidders),
+            asks: side(bidders.opposite()),
+            best_bid: Text(bid),
+            best_ask: Text(ask),
+            spread: Text(spread.unwrap_or(SettlementPrice::ZERO)),
+            timestamp: Timestamp(time),
+        }
+    }
+}

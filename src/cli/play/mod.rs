@@ -1,0 +1,218 @@
+//! `openoutcry play`: drives a running server with recorded flow, as clients would, and compares
+//! everything that comes of it.
+//!
+//! Must not know: any rule of trade, the inside of the server; it speaks REST only.
+
+pub mod answers;
+pub mod audit;
+pub mod client;
+pub mod compare;
+pub mod expect;
+pub mod script;
+pub mod stage;
+pub mod summary;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::task::JoinSet;
+
+use crate::flow::lines::Source;
+use crate::flow::{Flow, FlowError, MarketIndex};
+use audit::Audited;
+use client::{ApiKey, ClientError, Target};
+use compare::{Differences, Subject};
+use expect::{ExpectationError, Expectations};
+use script::{Cast, Counts, Played};
+use stage::StageError;
+use summary::{Latencies, Summary};
+
+/// Exit code where the arguments or the files were at fault.
+const EXIT_USAGE: u8 = 2;
+
+const DETAILS: &str = "\
+Makes the flow's markets and accounts anew on each run, funds the accounts, and plays the markets
+side by side, each over one connection, each market's commands in order, as fast as the answers
+come. The summary on stdout has throughput, latency percentiles and the number of differences.
+
+Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
+or the files are at fault.";
+
+/// What `play` can be told.
+#[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
+pub struct PlayArgs {
+    /// The flow: one command a line, JSON, plain or gzip
+    #[arg(value_name = "FLOW.jsonl[.gz]")]
+    flow: PathBuf,
+
+    /// Base URL of the server; /api/v1 is added where there is no path
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080/api/v1")]
+    url: String,
+
+    /// API key with the operator's role; better in the environment than on the command line
+    #[arg(long, value_name = "KEY", env = "OPENOUTCRY_OPERATOR_KEY", hide_env_values = true)]
+    operator_key: String,
+
+    /// Expected fills: every fill must be there, in order, with its maker, and no other
+    #[arg(long, value_name = "FILLS.jsonl[.gz]")]
+    check: Option<PathBuf>,
+
+    /// Expected books after given lines; the 50 best levels a side are compared, in both views
+    #[arg(long, value_name = "BOOKS.jsonl[.gz]")]
+    books: Option<PathBuf>,
+
+    /// Expected positions, gross: net contracts, and cash after merging pairs at 1.00, are compared
+    #[arg(long, value_name = "POSITIONS.jsonl[.gz]")]
+    positions: Option<PathBuf>,
+
+    /// Play the first N lines only; positions are then not compared with the file's
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why a flow could not be played.
+#[derive(Debug, thiserror::Error)]
+enum PlayError {
+    #[error("{path}: {cause}")]
+    Flow { path: String, cause: FlowError },
+    #[error("{path}: {cause}")]
+    Expectation { path: String, cause: ExpectationError },
+    #[error(transparent)]
+    Address(ClientError),
+    #[error("set-up: {0}")]
+    Stage(#[from] StageError),
+    #[error("cannot start the player's threads: {0}")]
+    Threads(std::io::Error),
+    #[error("a market's script stopped: {0}")]
+    Stopped(#[from] tokio::task::JoinError),
+}
+
+impl PlayError {
+    const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            PlayError::Flow { .. } | PlayError::Expectation { .. } | PlayError::Address(_)
+        )
+    }
+}
+
+/// Plays, prints the summary on stdout, and says how it went.
+pub fn run(args: &PlayArgs) -> ExitCode {
+    match played(args) {
+        Ok(summary) => {
+            if args.json {
+                println!("{}", summary.json());
+            } else {
+                print!("{summary}");
+            }
+            if summary.differences.total() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("openoutcry play: {error}");
+            if error.is_usage() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn played(args: &PlayArgs) -> Result<Summary, PlayError> {
+    let path = args.flow.display().to_string();
+    let flow = Source::open(&args.flow)
+        .and_then(|source| Flow::read(source, args.limit))
+        .map_err(|cause| PlayError::Flow { path, cause })?;
+    // Positions are what the whole flow makes.
+    let positions = args.positions.as_deref().filter(|_| args.limit.is_none());
+    let expectations =
+        Expectations::read(&flow, args.check.as_deref(), args.books.as_deref(), positions)
+            .map_err(|(path, cause)| PlayError::Expectation { path, cause })?;
+    let target = Target::parse(&args.url).map_err(PlayError::Address)?;
+    let operator = ApiKey::new(&args.operator_key).map_err(PlayError::Address)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(PlayError::Threads)?;
+    runtime.block_on(orchestrate(args, flow, expectations, target, &operator))
+}
+
+async fn orchestrate(
+    args: &PlayArgs,
+    flow: Flow,
+    expectations: Expectations,
+    target: Target,
+    operator: &ApiKey,
+) -> Result<Summary, PlayError> {
+    let fills = expectations.fills.as_ref().map(|fills| fills.count);
+    let progress = progress(flow.lines().len());
+    progress.set_message("making markets and accounts");
+    let stage = stage::build(&target, operator, &flow).await?;
+    let deposit = stage.deposit;
+    let cast = Arc::new(Cast { target, stage, expectations, progress });
+
+    cast.progress.set_message("playing");
+    cast.progress.reset();
+    let started = Instant::now();
+    let played = play(&cast, &flow).await?;
+    let took = started.elapsed();
+
+    cast.progress.set_message("comparing accounts");
+    let mut differences = Differences::default();
+    let audited = match audit::run(&cast, &flow, &played, &mut differences).await {
+        Ok(audited) => audited,
+        Err(error) => {
+            differences.add(Subject::Balance, None, format!("accounts: {error}"));
+            Audited::default()
+        }
+    };
+    cast.progress.finish_and_clear();
+
+    let (mut counts, mut latencies) = (Counts::default(), Latencies::default());
+    for play in played {
+        counts.absorb(play.counts);
+        latencies.absorb(play.latencies);
+        differences.absorb(play.differences);
+    }
+    Ok(Summary {
+        flow: args.flow.file_name().unwrap_or_default().display().to_string(),
+        markets: flow.markets().len(),
+        accounts: flow.accounts().len(),
+        deposit,
+        lines: flow.lines().len(),
+        fills,
+        positions_left_out: args.positions.is_some() && args.limit.is_some(),
+        took,
+        counts,
+        audited,
+        latencies,
+        differences,
+    })
+}
+
+/// All markets side by side.
+async fn play(cast: &Arc<Cast>, flow: &Flow) -> Result<Vec<Played>, PlayError> {
+    let mut scripts = JoinSet::new();
+    for (number, lines) in flow.by_market().into_iter().enumerate() {
+        scripts.spawn(script::play(Arc::clone(cast), MarketIndex(number), lines));
+    }
+    let mut played = Vec::new();
+    while let Some(one) = scripts.join_next().await {
+        played.push(one?);
+    }
+    played.sort_by_key(|play| play.market);
+    Ok(played)
+}
+
+fn progress(lines: usize) -> ProgressBar {
+    let bar = ProgressBar::new(lines as u64);
+    let template = "{msg:<28} {wide_bar} {human_pos}/{human_len} {per_sec} {eta}";
+    // The template is a constant; a mistake in it would leave the plain bar.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,252 @@
+//! Names for what the exchange numbers, and where a script stands: the time and sequence of its
+//! next line, and the market its orders go to.
+
+use std::collections::BTreeMap;
+
+use super::super::command::{Command, Record};
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::super::units::{Sequence, TimeMs};
+use super::{Line, ScriptError, Verdict};
+
+/// When a script begins unless it says otherwise: 2023-11-14T22:13:20Z.
+pub const START_MS: i64 = 1_700_000_000_000;
+/// Longest name, so that a line made from someone's profile name stays a line.
+const NAME_CHARS_MAX: usize = 24;
+/// What stands before a number that has no name.
+const NUMBER_MARK: char = '?';
+/// Words that begin a line, or stand where a name could, and so are no names.
+const RESERVED: [&str; 26] = [
+    "all", "book", "category", "clock", "close", "deposit", "dispute", "event", "from", "given",
+    "key", "market", "no", "none", "pic", "publish", "reopen", "resolve", "revise", "revoke",
+    "suspend", "user", "venue", "void", "withdraw", "yes",
+];
+
+/// Whether a word can be a name.
+pub fn is_name(word: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.len() <= NAME_CHARS_MAX
+        && word.chars().all(letters)
+        && !RESERVED.contains(&word)
+}
+
+/// The names of one kind of thing.
+#[derive(Debug, Clone, Default)]
+struct Table {
+    numbers: BTreeMap<String, u64>,
+    names: BTreeMap<u64, String>,
+    next: u64,
+}
+
+impl Table {
+    /// The number that a name stands for.
+    fn number(&self, name: &str) -> Result<u64, ScriptError> {
+        let unknown = || ScriptError::UnknownName(name.to_owned());
+        let digits = || name.strip_prefix(NUMBER_MARK)?.parse().ok();
+        self.numbers.get(name).copied().or_else(digits).ok_or_else(unknown)
+    }
+
+    /// The same for things numbered by 32 bits.
+    fn number_32(&self, name: &str) -> Result<u32, ScriptError> {
+        u32::try_from(self.number(name)?).map_err(|_| ScriptError::UnknownName(name.to_owned()))
+    }
+
+    fn name(&self, number: u64) -> String {
+        self.names.get(&number).cloned().unwrap_or_else(|| format!("{NUMBER_MARK}{number}"))
+    }
+
+    fn bind(&mut self, name: &str, number: u64) {
+        self.numbers.insert(name.to_owned(), number);
+        self.names.insert(number, name.to_owned());
+    }
+
+    /// Gives a name to the next thing of a dense kind.
+    fn bind_next(&mut self, name: &str) {
+        self.bind(name, self.next);
+        self.next = self.next.saturating_add(1);
+    }
+
+    /// A name for the next thing: the one wanted if it can be had, else a letter and its number.
+    fn choose(&self, wanted: &str, letter: char) -> String {
+        if is_name(wanted) && !self.numbers.contains_key(wanted) {
+            return wanted.to_owned();
+        }
+        let mut name = format!("{letter}{}", self.next);
+        while self.numbers.contains_key(&name) {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// Who is who in a script, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Names {
+    users: Table,
+    keys: Table,
+    categories: Table,
+    events: Table,
+    markets: Table,
+    orders: Table,
+    /// Orders each user has asked for, to name those that the script does not.
+    orders_counts: BTreeMap<UserNo, u64>,
+    market: Option<MarketNo>,
+    next: Sequence,
+    time: TimeMs,
+}
+
+impl Names {
+    /// No names yet, the next line being the record `first`.
+    pub fn starting_at(first: Sequence) -> Names {
+        Names {
+            users: Table::default(),
+            keys: Table::default(),
+            categories: Table::default(),
+            events: Table::default(),
+            markets: Table::default(),
+            orders: Table::default(),
+            orders_counts: BTreeMap::new(),
+            market: None,
+            next: first,
+            time: TimeMs::new(START_MS).unwrap_or_default(),
+        }
+    }
+
+    /// Sequence number of the next line.
+    pub const fn next_sequence(&self) -> Sequence {
+        self.next
+    }
+
+    /// Time of the line before.
+    pub const fn time(&self) -> TimeMs {
+        self.time
+    }
+
+    /// The market of an order that names none.
+    pub const fn current_market(&self) -> Option<MarketNo> {
+        self.market
+    }
+
+    /// The user of this name.
+    pub fn user(&self, name: &str) -> Result<UserNo, ScriptError> {
+        self.users.number_32(name).map(UserNo)
+    }
+
+    /// The key of this name.
+    pub fn key(&self, name: &str) -> Result<KeyNo, ScriptError> {
+        self.keys.number_32(name).map(KeyNo)
+    }
+
+    /// The category of this name.
+    pub fn category(&self, name: &str) -> Result<CategoryNo, ScriptError> {
+        self.categories.number_32(name).map(CategoryNo)
+    }
+
+    /// The event of this name.
+    pub fn event(&self, name: &str) -> Result<EventNo, ScriptError> {
+        self.events.number_32(name).map(EventNo)
+    }
+
+    /// The market of this name.
+    pub fn market(&self, name: &str) -> Result<MarketNo, ScriptError> {
+        self.markets.number_32(name).map(MarketNo)
+    }
+
+    /// The order of this name.
+    pub fn order(&self, name: &str) -> Result<OrderNo, ScriptError> {
+        self.orders.number(name).map(|number| OrderNo(Sequence::new(number)))
+    }
+
+    /// A user's name.
+    pub fn of_user(&self, user: UserNo) -> String {
+        self.users.name(user.0.into())
+    }
+
+    /// A key's name.
+    pub fn of_key(&self, key: KeyNo) -> String {
+        self.keys.name(key.0.into())
+    }
+
+    /// A category's name.
+    pub fn of_category(&self, category: CategoryNo) -> String {
+        self.categories.name(category.0.into())
+    }
+
+    /// An event's name.
+    pub fn of_event(&self, event: EventNo) -> String {
+        self.events.name(event.0.into())
+    }
+
+    /// A market's name.
+    pub fn of_market(&self, market: MarketNo) -> String {
+        self.markets.name(market.0.into())
+    }
+
+    /// An order's name.
+    pub fn of_order(&self, order: OrderNo) -> String {
+        self.orders.name(order.0.get())
+    }
+
+    /// Whether a line's name for what it makes is still free.
+    pub fn check_free(&self, command: &Command, name: &str) -> Result<(), ScriptError> {
+        let table = match command {
+            Command::CreateUser { .. } => &self.users,
+            Command::AddKey { .. } => &self.keys,
+            Command::CreateCategory(_) => &self.categories,
+            Command::CreateEvent(_) => &self.events,
+            Command::CreateMarket(_) => &self.markets,
+            _ => &self.orders,
+        };
+        if table.numbers.contains_key(name) {
+            return Err(ScriptError::NameTaken(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Finds a name for what a record makes, near to what it is called in its own texts.
+    pub fn christen(&self, record: Record) -> Line {
+        let name = match &record.command {
+            Command::CreateUser { profile_name, .. } => Some(self.users.choose(profile_name, 'u')),
+            Command::AddKey { label, .. } => Some(self.keys.choose(label, 'k')),
+            Command::CreateCategory(draft) => Some(self.categories.choose(&draft.slug, 'c')),
+            Command::CreateEvent(draft) => Some(self.events.choose(&draft.titles.en, 'e')),
+            Command::CreateMarket(draft) => {
+                Some(self.markets.choose(draft.questions.en.trim_end_matches('?'), 'm'))
+            }
+            _ => None,
+        };
+        Line { record, name }
+    }
+
+    /// Moves on past a line: its time, its number, and the name of what it made, if it did.
+    pub fn follow(&mut self, line: &Line, verdict: Verdict) {
+        self.time = line.record.time;
+        self.next = line.record.sequence.next();
+        let name = line.name.as_deref();
+        if let Command::PlaceOrder(order) = &line.record.command {
+            let count = self.orders_counts.entry(order.user).or_default();
+            *count = count.saturating_add(1);
+            let default = format!("{}.{count}", self.users.name(order.user.0.into()));
+            self.market = Some(order.market);
+            if verdict == Verdict::Taken {
+                self.orders.bind(name.unwrap_or(&default), line.record.sequence.get());
+            }
+            return;
+        }
+        if verdict == Verdict::Refused {
+            return;
+        }
+        let name = name.unwrap_or_default();
+        match &line.record.command {
+            Command::CreateUser { .. } => self.users.bind_next(name),
+            Command::AddKey { .. } => self.keys.bind_next(name),
+            Command::CreateCategory(_) => self.categories.bind_next(name),
+            Command::CreateEvent(_) => self.events.bind_next(name),
+            Command::CreateMarket(_) => {
+                self.market = u32::try_from(self.markets.next).ok().map(MarketNo);
+                self.markets.bind_next(name);
+            }
+            _ => {}
+        }
+    }
+}

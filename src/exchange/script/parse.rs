@@ -1,0 +1,313 @@
+//! Reads a line as a command with its place.
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+
+use super::super::catalogue::{CategoryDraft, EventRevision};
+use super::super::command::{
+    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
+    Wording,
+};
+use super::super::ids::UserNo;
+use super::super::rules::Rules;
+use super::super::units::{Money, SettlementPrice, Tick};
+use super::drafts::{
+    MarketParts, event_draft, key_hash, market_draft, picture, revise_event, revise_market,
+};
+use super::names::Names;
+use super::reader::{Reader, lots};
+use super::words::split;
+use super::{Line, ScriptError};
+
+/// Reads the next line of a script.
+pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
+    let words = split(text)?;
+    let mut reader = Reader { words: &words, names, time: names.time() };
+    reader.stamp()?;
+    let verb = reader.bare("a command")?;
+    let (command, name) = reader.command(verb)?;
+    if let Some(left) = reader.peek() {
+        return Err(ScriptError::Unexpected(left.to_owned()));
+    }
+    if let Some(name) = &name {
+        names.check_free(&command, name)?;
+    }
+    let record = Record { sequence: names.next_sequence(), time: reader.time, command };
+    Ok(Line { record, name })
+}
+
+/// A command, and the name of what it makes.
+type Named = (Command, Option<String>);
+
+impl Reader<'_> {
+    fn command(&mut self, verb: &str) -> Result<Named, ScriptError> {
+        let command = match verb {
+            "venue" => self.venue()?,
+            "user" | "key" | "category" | "event" | "market" => return self.creation(verb),
+            "revise" => self.revision()?,
+            "revoke" => {
+                let key = self.names.key(self.bare("a key")?)?;
+                self.pass_over("of")?;
+                Command::RevokeKey { user: self.user()?, key }
+            }
+            "deposit" => Command::Deposit {
+                user: self.user()?,
+                amount: self.unit("an amount", Money::parse)?,
+            },
+            "withdraw" => Command::Withdraw {
+                user: self.user()?,
+                amount: self.unit("an amount", Money::parse)?,
+            },
+            "publish" | "suspend" | "reopen" | "close" | "resolve" | "dispute" | "void" => {
+                self.life_cycle(verb)?
+            }
+            "clock" => Command::AdvanceClock,
+            user => return self.of_user(self.names.user(user)?),
+        };
+        Ok((command, None))
+    }
+
+    fn venue(&mut self) -> Result<Command, ScriptError> {
+        let mut rules = Rules::current();
+        if let Some(currency) = self.next_if_quoted() {
+            rules.currency = currency;
+        } else if self.peek().is_some_and(|word| !matches!(word, "version" | "orders")) {
+            self.bare("a currency")?.clone_into(&mut rules.currency);
+        }
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "version" => rules.version = self.number()?,
+                "orders" => rules.user_open_orders_max = self.number()?,
+                other => return Err(ScriptError::Unexpected(other.to_owned())),
+            }
+        }
+        Ok(Command::OpenVenue(rules))
+    }
+
+    fn creation(&mut self, kind: &str) -> Result<Named, ScriptError> {
+        let name = self.name()?;
+        let command = match kind {
+            "user" => {
+                let profile_name = self.next_if_quoted().unwrap_or_else(|| name.clone());
+                let mut profile_pic = picture(&name);
+                if self.peek() == Some("pic") {
+                    self.pass_over("pic")?;
+                    profile_pic = self.quoted()?;
+                }
+                Command::CreateUser { profile_name, profile_pic }
+            }
+            "key" => self.key(&name)?,
+            "category" => {
+                let mut draft = CategoryDraft { name: name.clone(), slug: name.clone() };
+                while let Some(part) = self.next_if_bare() {
+                    match part {
+                        "name" => draft.name = self.quoted()?,
+                        "slug" => draft.slug = self.quoted()?,
+                        other => return Err(ScriptError::Unexpected(other.to_owned())),
+                    }
+                }
+                Command::CreateCategory(draft)
+            }
+            "event" => {
+                let mut draft = event_draft(&name);
+                revise_event(&mut draft, self.event_parts()?);
+                Command::CreateEvent(Box::new(draft))
+            }
+            _ => {
+                let mut draft = market_draft(&name, self.time);
+                let parts = self.market_parts()?;
+                revise_market(&mut draft, parts.revision);
+                draft.event = parts.event;
+                draft.dispute_window_seconds = parts.window_seconds.unwrap_or_default();
+                Command::CreateMarket(Box::new(draft))
+            }
+        };
+        Ok((command, Some(name)))
+    }
+
+    fn key(&mut self, name: &str) -> Result<Command, ScriptError> {
+        self.pass_over("for")?;
+        let user = self.user()?;
+        let (mut role, mut label, mut hash) = (Role::Trader, name.to_owned(), key_hash(name));
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "trader" => role = Role::Trader,
+                "operator" => role = Role::Operator,
+                "label" => label = self.quoted()?,
+                "hash" => {
+                    let hex = self.bare("a hash")?;
+                    let bytes = HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).unwrap_or_default();
+                    let bytes = bytes.try_into();
+                    hash = bytes.map(KeyHash).map_err(|_| ScriptError::Unexpected(hex.into()))?;
+                }
+                other => return Err(ScriptError::Unexpected(other.to_owned())),
+            }
+        }
+        Ok(Command::AddKey { user, role, label, hash })
+    }
+
+    fn event_parts(&mut self) -> Result<EventRevision, ScriptError> {
+        let mut parts = EventRevision::default();
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "titles" => parts.titles = Some(self.texts()?),
+                "subtitles" => parts.sub_titles = Some(self.texts()?),
+                "descriptions" => parts.descriptions = Some(self.texts()?),
+                "images" => {
+                    let mut images = Vec::new();
+                    while let Some(image) = self.next_if_quoted() {
+                        images.push(image);
+                    }
+                    parts.images = Some(images);
+                }
+                "highlighted" => parts.highlighted = Some(self.flag()?),
+                "in" => parts.categories = Some(self.categories()?),
+                other => return Err(ScriptError::Unexpected(other.to_owned())),
+            }
+        }
+        Ok(parts)
+    }
+
+    fn market_parts(&mut self) -> Result<MarketParts, ScriptError> {
+        let mut parts = MarketParts::default();
+        let revision = &mut parts.revision;
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "questions" => revision.questions = Some(self.texts()?),
+                "descriptions" => revision.descriptions = Some(self.texts()?),
+                "yes" => revision.yes_text = Some(self.texts()?),
+                "no" => revision.no_text = Some(self.texts()?),
+                "logo" => revision.logo = Some(self.quoted()?),
+                "until" => revision.deadline = Some(self.moment()?),
+                "in" => revision.categories = Some(self.categories()?),
+                "highlighted" => revision.highlighted = Some(self.flag()?),
+                "of" => parts.event = Some(self.event()?),
+                "window" => parts.window_seconds = Some(self.seconds()?),
+                other => return Err(ScriptError::Unexpected(other.to_owned())),
+            }
+        }
+        Ok(parts)
+    }
+
+    fn revision(&mut self) -> Result<Command, ScriptError> {
+        match self.bare("event or market")? {
+            "event" => Ok(Command::ReviseEvent {
+                event: self.event()?,
+                revision: Box::new(self.event_parts()?),
+            }),
+            "market" => {
+                let market = self.market()?;
+                let parts = self.market_parts()?;
+                if parts.event.is_some() || parts.window_seconds.is_some() {
+                    return Err(ScriptError::Unexpected("of or window in a revision".to_owned()));
+                }
+                Ok(Command::ReviseMarket { market, revision: Box::new(parts.revision) })
+            }
+            other => Err(ScriptError::Unexpected(other.to_owned())),
+        }
+    }
+
+    fn life_cycle(&mut self, verb: &str) -> Result<Command, ScriptError> {
+        let market = self.market()?;
+        Ok(match verb {
+            "publish" => Command::PublishMarket { market },
+            "suspend" => Command::SuspendMarket { market },
+            "close" => Command::CloseMarket { market },
+            "dispute" => Command::DisputeMarket { market },
+            "resolve" => Command::ResolveMarket { market, winner: self.outcome()? },
+            "reopen" => {
+                let mut deadline = None;
+                if self.peek() == Some("until") {
+                    self.pass_over("until")?;
+                    deadline = Some(self.moment()?);
+                }
+                Command::ReopenMarket { market, deadline }
+            }
+            _ => {
+                let mut price = SettlementPrice::HALF;
+                if self.peek().is_some() {
+                    price = self.unit("a price", SettlementPrice::parse)?;
+                }
+                Command::VoidMarket { market, price }
+            }
+        })
+    }
+
+    fn of_user(&mut self, user: UserNo) -> Result<Named, ScriptError> {
+        let command = match self.bare("what the user does")? {
+            "buy" => return self.place(user, Side::Buy),
+            "sell" => return self.place(user, Side::Sell),
+            "amend" => self.amend(user)?,
+            "cancel" if self.peek() == Some("all") => {
+                self.pass_over("all")?;
+                let market = self.peek().is_some().then(|| self.market()).transpose()?;
+                Command::CancelOrders { user, market }
+            }
+            "cancel" => Command::CancelOrder { user, order: self.order()? },
+            other => return Err(ScriptError::Unexpected(other.to_owned())),
+        };
+        Ok((command, None))
+    }
+
+    fn amend(&mut self, user: UserNo) -> Result<Command, ScriptError> {
+        let order = self.order()?;
+        let (mut price, mut quantity) = (None, None);
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "price" => price = Some(self.unit("a price", Tick::parse)?),
+                part => quantity = Some(lots(part)?),
+            }
+        }
+        Ok(Command::AmendOrder { user, order, price, quantity })
+    }
+
+    fn place(&mut self, user: UserNo, side: Side) -> Result<Named, ScriptError> {
+        let wording = Wording { outcome: self.outcome()?, side };
+        let price = self.unit("a price", Tick::parse)?;
+        let quantity = lots(self.bare("a quantity")?)?;
+        let mut time_in_force = TimeInForce::GoodTillCancelled { expires_at: None };
+        let mut self_trade = SelfTradePrevention::CancelTaker;
+        let (mut post_only, mut reduce_only) = (false, false);
+        let (mut valid_until, mut copy_from, mut name) = (None, None, None);
+        let mut market = self.names.current_market();
+        while let Some(part) = self.next_if_bare() {
+            match part {
+                "ioc" => time_in_force = TimeInForce::ImmediateOrCancel,
+                "fok" => time_in_force = TimeInForce::FillOrKill,
+                "expires" => {
+                    let expires_at = Some(self.moment()?);
+                    time_in_force = TimeInForce::GoodTillCancelled { expires_at };
+                }
+                "stp=cancel-taker" => self_trade = SelfTradePrevention::CancelTaker,
+                "stp=cancel-maker" => self_trade = SelfTradePrevention::CancelMaker,
+                "stp=cancel-both" => self_trade = SelfTradePrevention::CancelBoth,
+                "post-only" => post_only = true,
+                "reduce-only" => reduce_only = true,
+                "valid" => valid_until = Some(self.moment()?),
+                "copy" => copy_from = Some(self.user()?),
+                "on" => market = Some(self.market()?),
+                "as" => name = Some(self.name()?),
+                other => return Err(ScriptError::Unexpected(other.to_owned())),
+            }
+        }
+        let condition = match (post_only, reduce_only) {
+            (false, false) => Condition::Unconditional,
+            (true, false) => Condition::PostOnly,
+            (false, true) => Condition::ReduceOnly,
+            (true, true) => Condition::PostOnlyReduceOnly,
+        };
+        let market = market.ok_or(ScriptError::Missing("a market"))?;
+        let order = PlaceOrder {
+            user,
+            market,
+            wording,
+            price,
+            quantity,
+            time_in_force,
+            self_trade,
+            condition,
+            valid_until,
+            copy_from,
+        };
+        Ok((Command::PlaceOrder(order), name))
+    }
+}

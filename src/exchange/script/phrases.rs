@@ -1,0 +1,183 @@
+//! Effects in words, one short line each.
+
+use super::super::command::{Direction, Role};
+use super::super::effect::{CancelReason, Effect, Holding, Party};
+use super::super::ids::{MarketNo, UserNo};
+use super::super::lifecycle::MarketStatus;
+use super::super::units::{Lots, MoneySum, Tick, TimeMs};
+use super::names::Names;
+use super::words::moment;
+
+/// Says what an effect of the record stamped `now` did; `names` as they stand after it.
+pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
+    match effect {
+        Effect::Refused(reject) => format!("refused {}", reject.code()),
+        Effect::VenueOpened(rules) => format!("the venue opens in {}", rules.currency),
+        Effect::UserCreated { user, .. } => format!("user {}", names.of_user(*user)),
+        Effect::KeyAdded { user, key, role, .. } => {
+            let role = match role {
+                Role::Trader => "trader",
+                Role::Operator => "operator",
+            };
+            format!("key {} for {} as {role}", names.of_key(*key), names.of_user(*user))
+        }
+        Effect::KeyRevoked { user, key } => {
+            format!("key {} of {} revoked", names.of_key(*key), names.of_user(*user))
+        }
+        Effect::Deposited { user, amount } => {
+            format!("{} deposited {amount}", names.of_user(*user))
+        }
+        Effect::Withdrawn { user, amount } => format!("{} withdrew {amount}", names.of_user(*user)),
+        Effect::AccountChanged { user, available, reserved } => {
+            format!("{} has {available}, reserved {reserved}", names.of_user(*user))
+        }
+        Effect::CategoryCreated { category, .. } => {
+            format!("category {}", names.of_category(*category))
+        }
+        Effect::EventCreated { event, .. } => format!("event {}", names.of_event(*event)),
+        Effect::MarketCreated { market, draft } => {
+            let until = moment(draft.deadline, now);
+            format!("market {} DRAFT until {until}", names.of_market(*market))
+        }
+        Effect::EventRevised { event, .. } => format!("event {} revised", names.of_event(*event)),
+        Effect::MarketRevised { market, revision } => {
+            let name = names.of_market(*market);
+            let until = revision.deadline.map(|at| format!(" until {}", moment(at, now)));
+            format!("market {name} revised{}", until.unwrap_or_default())
+        }
+        Effect::MarketMoved { .. } => moved(effect, now, names),
+        Effect::OrderAccepted { .. }
+        | Effect::OrderAmended { .. }
+        | Effect::TradeMade(_)
+        | Effect::OrderRested { .. }
+        | Effect::OrderCancelled { .. } => of_order(effect, names),
+        Effect::PositionChanged { user, market, yes, no, realised } => {
+            let who = holder(*user, *market, names);
+            let holdings = match (holding("yes", yes, names), holding("no", no, names)) {
+                (Some(yes), Some(no)) => format!("{yes} and {no}"),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => "nothing".to_owned(),
+            };
+            format!("{who} holds {holdings}{}", realised_part(*realised))
+        }
+        Effect::PositionSettled { user, market, yes, no, payout, realised } => {
+            let who = holder(*user, *market, names);
+            let realised = realised_part(*realised);
+            format!("{who} is paid {payout} for yes x{yes}, no x{no}{realised}")
+        }
+    }
+}
+
+fn moved(effect: &Effect, now: TimeMs, names: &Names) -> String {
+    let Effect::MarketMoved { market, from, to, deadline, winner, settled_at } = effect else {
+        return String::new();
+    };
+    let mut text = format!("{} {} -> {}", names.of_market(*market), from.name(), to.name());
+    if *to == MarketStatus::Active {
+        text.extend([format!(" until {}", moment(*deadline, now))]);
+    }
+    if let Some(winner) = winner {
+        text.extend([", ", winner.id(), " announced"]);
+    }
+    if let Some(price) = settled_at {
+        text.extend([format!(", yes pays {price}")]);
+    }
+    text
+}
+
+fn of_order(effect: &Effect, names: &Names) -> String {
+    match effect {
+        Effect::OrderAccepted { order, .. } => format!("{} accepted", names.of_order(*order)),
+        Effect::OrderAmended {
+            order,
+            direction,
+            price_before,
+            price,
+            remaining_before,
+            quantity,
+            remaining,
+            kept_place,
+            ..
+        } => {
+            let name = names.of_order(*order);
+            let before = standing(*direction, *price_before, *remaining_before);
+            let after = standing(*direction, *price, *remaining);
+            let place = if *kept_place { "keeps its place" } else { "loses its place" };
+            format!("{name} amended {before} to {after} of {quantity}, {place}")
+        }
+        Effect::TradeMade(trade) => {
+            let (taker, maker) = (party(trade.taker, names), party(trade.maker, names));
+            format!("trade {} x{}: {taker} takes {maker}", trade.price, trade.quantity)
+        }
+        Effect::OrderRested { order, direction, price, remaining, .. } => {
+            let standing = standing(*direction, *price, *remaining);
+            format!("{} rests {standing}", names.of_order(*order))
+        }
+        Effect::OrderCancelled { order, direction, price, quantity, rested, reason, .. } => {
+            let standing = standing(*direction, *price, *quantity);
+            let where_ = if *rested { "off the book" } else { "unrested" };
+            format!("{} cancelled {standing} {where_}: {}", names.of_order(*order), code(*reason))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A place on the book: `bid 0.60 x5`.
+fn standing(direction: Direction, price: Tick, quantity: Lots) -> String {
+    let side = match direction {
+        Direction::Up => "bid",
+        Direction::Down => "ask",
+    };
+    format!("{side} {price} x{quantity}")
+}
+
+fn party(party: Party, names: &Names) -> String {
+    let name = names.of_order(party.order);
+    if party.remaining.is_zero() {
+        format!("{name} (filled)")
+    } else {
+        format!("{name} ({} left)", party.remaining)
+    }
+}
+
+/// A holder's name, with the market's where orders go to another one now.
+fn holder(user: UserNo, market: MarketNo, names: &Names) -> String {
+    let user = names.of_user(user);
+    if names.current_market() == Some(market) {
+        user
+    } else {
+        format!("{user} in {}", names.of_market(market))
+    }
+}
+
+fn holding(outcome: &str, holding: &Holding, names: &Names) -> Option<String> {
+    let Holding { held, locked, cost, copy_from } = holding;
+    if held.is_zero() && locked.is_zero() && cost.get() == 0 {
+        return None;
+    }
+    let mut text = format!("{outcome} x{held} for {cost}");
+    if !locked.is_zero() {
+        text.extend([format!(" (x{locked} locked)")]);
+    }
+    if let Some(copied) = copy_from {
+        text.extend([" copying ", &names.of_user(*copied)]);
+    }
+    Some(text)
+}
+
+fn realised_part(realised: MoneySum) -> String {
+    if realised == MoneySum::ZERO { String::new() } else { format!(", realised {realised}") }
+}
+
+/// The code of a reason (semantics 4).
+const fn code(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::User => "USER",
+        CancelReason::IocRemainder => "IOC_REMAINDER",
+        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
+        CancelReason::SelfTrade => "SELF_TRADE",
+        CancelReason::Expired => "EXPIRED",
+        CancelReason::MarketClosed => "MARKET_CLOSED",
+        CancelReason::MarketVoided => "MARKET_VOIDED",
+    }
+}

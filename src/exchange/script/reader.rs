@@ -1,0 +1,187 @@
+//! Takes a line apart word by word; knows what a price, a moment or a name looks like, but no
+//! command.
+
+use super::super::catalogue::{Localized, Outcome};
+use super::super::ids::{CategoryNo, EventNo, MarketNo, OrderNo, UserNo};
+use super::super::units::{Lots, TimeMs, UnitError};
+use super::ScriptError;
+use super::names::{Names, is_name};
+use super::words::{Word, parse_moment, parse_span};
+
+/// What is still unread of a line.
+pub struct Reader<'a> {
+    /// Words still unread.
+    pub words: &'a [Word],
+    /// Who is who.
+    pub names: &'a Names,
+    /// The line's own time.
+    pub time: TimeMs,
+}
+
+impl<'a> Reader<'a> {
+    // Words.
+
+    /// The next word.
+    pub fn next(&mut self) -> Option<&'a Word> {
+        let (first, rest) = self.words.split_first()?;
+        self.words = rest;
+        Some(first)
+    }
+
+    /// The next word, as it would be named in an error.
+    pub fn peek(&self) -> Option<&'a str> {
+        match self.words.first()? {
+            Word::Bare(word) | Word::Quoted(word) => Some(word),
+        }
+    }
+
+    /// The next word, which must not be quoted; `what` it should be says the error.
+    pub fn bare(&mut self, what: &'static str) -> Result<&'a str, ScriptError> {
+        match self.next() {
+            Some(Word::Bare(word)) => Ok(word),
+            Some(Word::Quoted(text)) => Err(ScriptError::Unexpected(text.clone())),
+            None => Err(ScriptError::Missing(what)),
+        }
+    }
+
+    /// The next word unless it is quoted.
+    pub fn next_if_bare(&mut self) -> Option<&'a str> {
+        match self.words {
+            [Word::Bare(word), rest @ ..] => {
+                self.words = rest;
+                Some(word)
+            }
+            _ => None,
+        }
+    }
+
+    /// The next word if it is quoted.
+    pub fn next_if_quoted(&mut self) -> Option<String> {
+        match self.words {
+            [Word::Quoted(text), rest @ ..] => {
+                self.words = rest;
+                Some(text.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The next word, which must be quoted.
+    pub fn quoted(&mut self) -> Result<String, ScriptError> {
+        self.next_if_quoted().ok_or(ScriptError::Missing("a quoted text"))
+    }
+
+    /// Passes over a word that must stand here.
+    pub fn pass_over(&mut self, word: &'static str) -> Result<(), ScriptError> {
+        let found = self.bare(word)?;
+        if found == word { Ok(()) } else { Err(ScriptError::Unexpected(found.to_owned())) }
+    }
+
+    // Things.
+
+    /// A new name.
+    pub fn name(&mut self) -> Result<String, ScriptError> {
+        let name = self.bare("a name")?;
+        if is_name(name) {
+            Ok(name.to_owned())
+        } else {
+            Err(ScriptError::NotAName(name.to_owned()))
+        }
+    }
+
+    /// A user by name.
+    pub fn user(&mut self) -> Result<UserNo, ScriptError> {
+        self.names.user(self.bare("a user")?)
+    }
+
+    /// A market by name.
+    pub fn market(&mut self) -> Result<MarketNo, ScriptError> {
+        self.names.market(self.bare("a market")?)
+    }
+
+    /// An event by name.
+    pub fn event(&mut self) -> Result<EventNo, ScriptError> {
+        self.names.event(self.bare("an event")?)
+    }
+
+    /// An order by name.
+    pub fn order(&mut self) -> Result<OrderNo, ScriptError> {
+        self.names.order(self.bare("an order")?)
+    }
+
+    /// A list of categories, `none` if empty.
+    pub fn categories(&mut self) -> Result<Vec<CategoryNo>, ScriptError> {
+        match self.bare("categories")? {
+            "none" => Ok(Vec::new()),
+            list => list.split(',').map(|name| self.names.category(name)).collect(),
+        }
+    }
+
+    /// A price, quantity or amount.
+    pub fn unit<T>(
+        &mut self,
+        what: &'static str,
+        parse: impl Fn(&str) -> Result<T, UnitError>,
+    ) -> Result<T, ScriptError> {
+        let text = self.bare(what)?;
+        parse(text).map_err(|error| ScriptError::Unit(text.to_owned(), error))
+    }
+
+    /// A number.
+    pub fn number(&mut self) -> Result<u32, ScriptError> {
+        let text = self.bare("a number")?;
+        text.parse().map_err(|_| ScriptError::Unexpected(text.to_owned()))
+    }
+
+    /// A moment as seen from the line's own time.
+    pub fn moment(&mut self) -> Result<TimeMs, ScriptError> {
+        parse_moment(self.bare("a moment")?, self.time)
+    }
+
+    /// A span of whole seconds.
+    pub fn seconds(&mut self) -> Result<u32, ScriptError> {
+        let text = self.bare("a span")?;
+        let ms = parse_span(text)?;
+        let seconds = u32::try_from(ms / 1000).ok().filter(|_| ms % 1000 == 0);
+        seconds.ok_or_else(|| ScriptError::Time(text.to_owned()))
+    }
+
+    /// `yes` or `no` as a flag.
+    pub fn flag(&mut self) -> Result<bool, ScriptError> {
+        self.outcome().map(|outcome| outcome == Outcome::Yes)
+    }
+
+    /// `yes` or `no` as an outcome.
+    pub fn outcome(&mut self) -> Result<Outcome, ScriptError> {
+        match self.bare("yes or no")? {
+            "yes" => Ok(Outcome::Yes),
+            "no" => Ok(Outcome::No),
+            other => Err(ScriptError::Unexpected(other.to_owned())),
+        }
+    }
+
+    /// A text in three languages.
+    pub fn texts(&mut self) -> Result<Localized, ScriptError> {
+        Ok(Localized { pt: self.quoted()?, en: self.quoted()?, es: self.quoted()? })
+    }
+
+    /// Takes the line's own time off its beginning, if it says one.
+    pub fn stamp(&mut self) -> Result<(), ScriptError> {
+        let Some(word) = self.peek().filter(|word| word.starts_with(['+', '@'])) else {
+            return Ok(());
+        };
+        let bad = || ScriptError::Time(word.to_owned());
+        self.time = match word.strip_prefix('@') {
+            Some(ms) => ms.parse().ok().and_then(TimeMs::new).ok_or_else(bad)?,
+            None => parse_moment(word, self.time)?,
+        };
+        self.next();
+        Ok(())
+    }
+}
+
+/// Reads a quantity: `x2.5`.
+pub fn lots(word: &str) -> Result<Lots, ScriptError> {
+    let digits = word.strip_prefix('x').ok_or_else(|| ScriptError::Unexpected(word.to_owned()))?;
+    Lots::parse(digits).map_err(|error| ScriptError::Unit(word.to_owned(), error))
+}

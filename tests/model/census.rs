@@ -1,0 +1,122 @@
+//! What a run has been through, so that a run which went nowhere is seen to fail.
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::reject::Reject;
+
+/// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
+const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
+
+/// What a long run must have seen at least once, besides every refusal.
+const EXPECTED: [&str; 31] = [
+    "amended false then cancelled",
+    "amended false then rested",
+    "amended false then traded",
+    "amended true",
+    "cancelled Expired by AdvanceClock",
+    "cancelled Expired by CancelOrder",
+    "cancelled Expired by PlaceOrder",
+    "cancelled FokNotFillable by PlaceOrder",
+    "cancelled IocRemainder by PlaceOrder",
+    "cancelled MarketClosed by AdvanceClock",
+    "cancelled MarketClosed by CloseMarket",
+    "cancelled MarketClosed by ResolveMarket",
+    "cancelled MarketVoided by VoidMarket",
+    "cancelled SelfTrade by AmendOrder",
+    "cancelled SelfTrade by PlaceOrder",
+    "cancelled User by CancelOrder",
+    "cancelled User by CancelOrders",
+    "moved ACTIVE to CLOSED",
+    "moved ACTIVE to SUSPENDED",
+    "moved ACTIVE to VOIDED",
+    "moved CLOSED to ACTIVE",
+    "moved CLOSED to RESOLVED",
+    "moved DISPUTED to RESOLVED",
+    "moved RESOLVED to DISPUTED",
+    "moved RESOLVED to SETTLED",
+    "moved RESOLVED to VOIDED",
+    "moved SUSPENDED to ACTIVE",
+    "moved SUSPENDED to CLOSED",
+    "paid",
+    "swept 3 or more",
+    "traded",
+];
+
+/// How often each thing was seen.
+#[derive(Default)]
+pub struct Census {
+    seen: BTreeMap<String, u64>,
+}
+
+impl Census {
+    fn see(&mut self, what: String) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    /// Takes in one record's effects.
+    pub fn count(&mut self, record: &Record, effects: &[Effect]) {
+        let asked = format!("{:?}", record.command);
+        let asked = asked.split([' ', '(']).next().unwrap_or_default();
+        let mut trades = 0;
+        for effect in effects {
+            match effect {
+                Effect::Refused(reject) => self.see(format!("refused {}", reject.code())),
+                Effect::TradeMade(_) => {
+                    trades += 1;
+                    self.see("traded".to_owned());
+                }
+                Effect::OrderCancelled { reason, .. } => {
+                    self.see(format!("cancelled {reason:?} by {asked}"));
+                }
+                Effect::OrderAmended { kept_place: true, .. } => {
+                    self.see("amended true".to_owned());
+                }
+                Effect::MarketMoved { from, to, .. } => {
+                    self.see(format!("moved {} to {}", from.name(), to.name()));
+                }
+                Effect::PositionSettled { .. } => self.see("paid".to_owned()),
+                _ => {}
+            }
+        }
+        if trades >= 3 {
+            self.see("swept 3 or more".to_owned());
+        }
+        if matches!(record.command, Command::AmendOrder { .. }) {
+            self.count_amended(effects);
+        }
+    }
+
+    fn count_amended(&mut self, effects: &[Effect]) {
+        let Some(Effect::OrderAmended { order, kept_place: false, .. }) = effects.first() else {
+            return;
+        };
+        for effect in effects {
+            match effect {
+                Effect::TradeMade(_) => self.see("amended false then traded".to_owned()),
+                Effect::OrderRested { .. } => self.see("amended false then rested".to_owned()),
+                Effect::OrderCancelled { order: cancelled, .. } if cancelled == order => {
+                    self.see("amended false then cancelled".to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What a long run should have seen and has not.
+    pub fn missing(&self) -> Vec<String> {
+        let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
+        let expected = EXPECTED.iter().map(ToString::to_string);
+        expected
+            .chain(refusals.map(|reject| format!("refused {}", reject.code())))
+            .filter(|what| !self.seen.contains_key(what))
+            .collect()
+    }
+
+    /// The counts, a line each.
+    pub fn report(&self) -> String {
+        let line = |(what, count): (&String, &u64)| format!("{count:>9} {what}");
+        self.seen.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,369 @@
+//! Random commands: intents that shrink well and mean something in whatever state they meet.
+//!
+//! An intent names "the third open order" or "the second live market" and becomes a command only
+//! when its turn comes, so a sequence stays meaningful when proptest drops some of it.
+
+pub mod strategies;
+
+use openoutcry::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+};
+use openoutcry::exchange::command::{
+    Command, Condition, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+
+use crate::naive::Naive;
+
+/// Users of a venue under test.
+pub const USERS_COUNT: u32 = 4;
+/// Open orders that each may have: few, so that the limit is met.
+pub const USER_OPEN_ORDERS_MAX: u32 = 7;
+
+/// Something to ask, not yet tied to numbers.
+#[derive(Debug, Clone)]
+pub enum Intent {
+    Place(Place),
+    Amend { pick: u16, price: Option<u8>, quantity: Option<Amount> },
+    Cancel { pick: u16, by: u8 },
+    CancelAll { user: u8, market: Option<u8> },
+    Deposit { user: u8, units: i64 },
+    Withdraw { user: u8, share: u8 },
+    Run { market: u8, what: Run },
+    Clock,
+    Catalogue(u8),
+}
+
+/// An order to place.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub user: u8,
+    pub market: u8,
+    pub yes: bool,
+    pub buy: bool,
+    pub price: u8,
+    pub quantity: Amount,
+    pub life: Life,
+    pub self_trade: SelfTradePrevention,
+    pub condition: Condition,
+    pub valid_for: Option<i8>,
+    pub copy_from: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Life {
+    Standing,
+    Expires(i16),
+    Immediate,
+    Whole,
+}
+
+/// A quantity: so many lots, or as much as is held or stands, more or less.
+#[derive(Debug, Clone, Copy)]
+pub enum Amount {
+    Lots(u64),
+    /// The free contracts that the order would close, and so many more lots.
+    Holding(i8),
+    /// The order's own quantity, and so many more tenths of it.
+    Tenths(i8),
+}
+
+/// A move in a market's life.
+#[derive(Debug, Clone, Copy)]
+pub enum Run {
+    Create { deadline_in: i16, window: u8 },
+    Publish,
+    Suspend,
+    Reopen(Option<i16>),
+    Close,
+    Resolve(bool),
+    Dispute,
+    Void(u8),
+    Revise(Option<i16>),
+}
+
+/// One step: how long after the step before, and what.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub later_ms: u16,
+    pub intent: Intent,
+}
+
+/// What a venue under test begins with.
+pub fn opening() -> Vec<Command> {
+    let rules = Rules { user_open_orders_max: USER_OPEN_ORDERS_MAX, ..Rules::current() };
+    let mut commands = vec![Command::OpenVenue(rules)];
+    for number in 0..USERS_COUNT {
+        let (profile_name, profile_pic) = (format!("user {number}"), String::new());
+        commands.push(Command::CreateUser { profile_name, profile_pic });
+        let amount = Money::new(300_000_000 * i64::from(number) + 500_000_000);
+        commands.push(Command::Deposit { user: UserNo(number), amount });
+    }
+    for number in 0..2 {
+        let deadline = after(START, 20_000);
+        commands.push(Command::CreateMarket(Box::new(draft(deadline, number))));
+        commands.push(Command::PublishMarket { market: MarketNo(number) });
+    }
+    commands
+}
+
+/// When a venue under test begins.
+pub const START: TimeMs = match TimeMs::new(1_700_000_000_000) {
+    Some(start) => start,
+    None => TimeMs::MAX,
+};
+
+/// So many milliseconds after a moment, or before it.
+pub fn after(time: TimeMs, ms: i64) -> TimeMs {
+    TimeMs::new(time.get() + ms).unwrap()
+}
+
+/// A market without texts.
+pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> MarketDraft {
+    MarketDraft {
+        questions: Localized::default(),
+        descriptions: Localized::default(),
+        yes_text: Localized::default(),
+        no_text: Localized::default(),
+        logo: String::new(),
+        deadline,
+        categories: Vec::new(),
+        event: None,
+        highlighted: false,
+        dispute_window_seconds,
+    }
+}
+
+/// Picks one of several by a number of any size.
+fn nth<T: Copy>(all: &[T], pick: usize) -> Option<T> {
+    all.get(pick.checked_rem(all.len())?).copied()
+}
+
+/// Mostly a market that takes orders, at times any that is not final yet, and now and then an old
+/// one or none at all.
+fn market(twin: &Naive, pick: u8, now: TimeMs) -> MarketNo {
+    let live: Vec<u32> = live(twin);
+    let all = u32::try_from(twin.markets.len()).unwrap();
+    let open: Vec<u32> =
+        live.iter().copied().filter(|number| is_open(twin, *number, now)).collect();
+    let picked = match pick {
+        0..=7 => nth(&open, usize::from(pick)),
+        8..=10 => nth(&live, usize::from(pick)),
+        11 => Some(all - u32::from(all % 5 > 0)),
+        _ => Some(all / 2),
+    };
+    MarketNo(picked.unwrap_or(0))
+}
+
+fn is_open(twin: &Naive, number: u32, now: TimeMs) -> bool {
+    twin.markets[number as usize].status_at(now) == MarketStatus::Active
+}
+
+fn live(twin: &Naive) -> Vec<u32> {
+    let last = |status| matches!(status, MarketStatus::Settled | MarketStatus::Voided);
+    let markets = (0..).zip(&twin.markets);
+    markets.filter(|(_, market)| !last(market.status)).map(|(number, _)| number).collect()
+}
+
+/// The command that an intent becomes in the state that the twin is in, at `now`.
+pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
+    if let Some(command) = revive(twin, now) {
+        return command;
+    }
+    match intent {
+        Intent::Place(place) => Command::PlaceOrder(order(twin, place, now)),
+        Intent::Amend { pick, price, quantity } => amend(twin, *pick, *price, *quantity),
+        Intent::Cancel { pick, by } => {
+            let order = some_order(twin, *pick);
+            let owner = twin.orders.get(&order.0.get()).map(|order| order.terms.user);
+            let user = match (by, owner) {
+                (0, _) | (_, None) => UserNo(u32::from(*by)),
+                (1, Some(owner)) => UserNo(owner.0 + 1),
+                (_, Some(owner)) => owner,
+            };
+            Command::CancelOrder { user, order }
+        }
+        Intent::CancelAll { user, market: of } => Command::CancelOrders {
+            user: UserNo(u32::from(*user)),
+            market: of.map(|pick| market(twin, pick, now)),
+        },
+        Intent::Deposit { user, units } => {
+            let too_much = units % 97 == 0 && twin.ledger.supply > 0;
+            let units = if too_much { 9_000_000_000_000_000_000 } else { *units };
+            Command::Deposit { user: UserNo(u32::from(*user)), amount: Money::new(units) }
+        }
+        Intent::Withdraw { user, share } => {
+            let available = twin.ledger.account(u32::from(*user)).available;
+            let units = i64::try_from(available * i128::from(*share) / 100).unwrap().max(1);
+            Command::Withdraw { user: UserNo(u32::from(*user)), amount: Money::new(units) }
+        }
+        Intent::Run { market: pick, what } => {
+            run_command(market(twin, *pick, now), *what, twin, now)
+        }
+        Intent::Clock => Command::AdvanceClock,
+        Intent::Catalogue(pick) => catalogue(twin, *pick),
+    }
+}
+
+/// Where no market takes orders: the command that makes one take them, so that long runs stay
+/// alive.
+fn revive(twin: &Naive, now: TimeMs) -> Option<Command> {
+    let live = live(twin);
+    if live.iter().any(|number| is_open(twin, *number, now)) {
+        return None;
+    }
+    let draft_of = |number: &&u32| {
+        let market = &twin.markets[**number as usize];
+        market.status == MarketStatus::Draft && market.deadline > now
+    };
+    if let Some(number) = live.iter().find(draft_of) {
+        return Some(Command::PublishMarket { market: MarketNo(*number) });
+    }
+    let deadline = after(now, 500 + now.get() % 9_000);
+    let window = u32::try_from(now.get() % 4 * 2).unwrap();
+    Some(Command::CreateMarket(Box::new(draft(deadline, window))))
+}
+
+fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
+    let user = UserNo(u32::from(place.user));
+    let market = market(twin, place.market, now);
+    let wording = Wording {
+        outcome: if place.yes { Outcome::Yes } else { Outcome::No },
+        side: if place.buy { Side::Buy } else { Side::Sell },
+    };
+    let closes = wording.direction().closes();
+    let free = twin.ledger.position(user.0, market.0).of(closes).free;
+    let quantity = match place.quantity {
+        Amount::Lots(lots) => i128::from(lots),
+        Amount::Holding(more) => free + i128::from(more),
+        Amount::Tenths(tenths) => i128::from(tenths.unsigned_abs()) * 100_000,
+    };
+    PlaceOrder {
+        user,
+        market,
+        wording,
+        price: Tick::new(place.price).unwrap(),
+        quantity: Lots::new(u64::try_from(quantity.max(1)).unwrap()),
+        time_in_force: match place.life {
+            Life::Standing => TimeInForce::GoodTillCancelled { expires_at: None },
+            Life::Expires(ms) => {
+                TimeInForce::GoodTillCancelled { expires_at: Some(after(now, i64::from(ms))) }
+            }
+            Life::Immediate => TimeInForce::ImmediateOrCancel,
+            Life::Whole => TimeInForce::FillOrKill,
+        },
+        self_trade: place.self_trade,
+        condition: place.condition,
+        valid_until: place.valid_for.map(|ms| after(now, i64::from(ms))),
+        copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
+    }
+}
+
+/// Mostly an order that stands; now and then one that does not, or never was.
+fn some_order(twin: &Naive, pick: u16) -> OrderNo {
+    let mut open: Vec<u64> = Vec::new();
+    for market in &twin.markets {
+        open.extend(market.book.ups.iter().chain(&market.book.downs).map(|place| place.order));
+    }
+    let last = twin.sequence;
+    let number = match pick % 16 {
+        0 => last.saturating_sub(u64::from(pick / 16) % 20),
+        1 => last + 1,
+        _ => nth(&open, usize::from(pick / 16)).unwrap_or(last),
+    };
+    OrderNo(Sequence::new(number))
+}
+
+fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -> Command {
+    let order = some_order(twin, pick);
+    let known = twin.orders.get(&order.0.get());
+    let user = known.map_or(UserNo(0), |known| known.terms.user);
+    let total = known.map_or(1_000_000, |known| known.original);
+    let filled = known.map_or(0, |known| known.filled);
+    let quantity = quantity.map(|amount| match amount {
+        Amount::Lots(lots) => i128::from(lots),
+        Amount::Holding(more) => filled + i128::from(more),
+        Amount::Tenths(tenths) => total + total * i128::from(tenths) / 10,
+    });
+    Command::AmendOrder {
+        user,
+        order,
+        price: price.map(|price| Tick::new(price).unwrap()),
+        quantity: quantity.map(|lots| Lots::new(u64::try_from(lots.max(1)).unwrap())),
+    }
+}
+
+fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Command {
+    let had = twin.markets.get(market.index()).map_or(now, |market| market.deadline);
+    let later =
+        |ms: Option<i16>| ms.map(|ms| after(if ms % 2 == 0 { now } else { had }, i64::from(ms)));
+    match what {
+        Run::Create { deadline_in, window } => {
+            let deadline = after(now, i64::from(deadline_in));
+            let mut draft = draft(deadline, u32::from(window));
+            if deadline_in % 9 == 0 {
+                draft.categories = vec![CategoryNo(u32::from(window))];
+                draft.event = Some(EventNo(u32::from(window)));
+            }
+            Command::CreateMarket(Box::new(draft))
+        }
+        Run::Publish => Command::PublishMarket { market },
+        Run::Suspend => Command::SuspendMarket { market },
+        Run::Reopen(ms) => Command::ReopenMarket { market, deadline: later(ms) },
+        Run::Close => Command::CloseMarket { market },
+        Run::Resolve(yes) => {
+            let winner = if yes { Outcome::Yes } else { Outcome::No };
+            Command::ResolveMarket { market, winner }
+        }
+        Run::Dispute => Command::DisputeMarket { market },
+        Run::Void(price) => {
+            Command::VoidMarket { market, price: SettlementPrice::new(price).unwrap() }
+        }
+        Run::Revise(ms) => {
+            let deadline = later(ms);
+            let categories = (had.get() % 5 == 0).then(|| vec![CategoryNo(0)]);
+            let revision = MarketRevision { deadline, categories, ..MarketRevision::default() };
+            Command::ReviseMarket { market, revision: Box::new(revision) }
+        }
+    }
+}
+
+/// Users, keys, categories and events: they hardly matter to trading, so they are rare.
+fn catalogue(twin: &Naive, pick: u8) -> Command {
+    let small = u32::from(pick / 8) % 16;
+    match pick % 8 {
+        0 => Command::OpenVenue(Rules::current()),
+        1 => Command::AddKey {
+            user: UserNo(small % 6),
+            role: Role::Trader,
+            label: String::new(),
+            hash: KeyHash([pick % 64; 32]),
+        },
+        2 => {
+            let key = KeyNo(small % (u32::try_from(twin.keys_count()).unwrap() + 1));
+            Command::RevokeKey { user: UserNo(small % 3), key }
+        }
+        3 => {
+            let slug = format!("slug-{}", small % 5);
+            Command::CreateCategory(CategoryDraft { name: String::new(), slug })
+        }
+        4 | 5 => Command::CreateEvent(Box::new(EventDraft {
+            titles: Localized::default(),
+            sub_titles: Localized::default(),
+            descriptions: Localized::default(),
+            images: Vec::new(),
+            highlighted: false,
+            categories: vec![CategoryNo(small % 4)],
+        })),
+        6 => {
+            let categories = (small % 2 == 0).then(|| vec![CategoryNo(small)]);
+            let revision = EventRevision { categories, ..EventRevision::default() };
+            let event = EventNo(small % (twin.events_count() + 1));
+            Command::ReviseEvent { event, revision: Box::new(revision) }
+        }
+        _ => Command::AdvanceClock,
+    }
+}

@@ -1,0 +1,119 @@
+//! How often what is asked: mostly orders, near one price, small, often more than can be paid.
+
+use proptest::prelude::*;
+
+use openoutcry::exchange::command::{Condition, SelfTradePrevention};
+
+use super::{Amount, Intent, Life, Place, Run, Step, USERS_COUNT};
+
+fn amount() -> impl Strategy<Value = Amount> {
+    prop_oneof![
+        4 => (1_u64..=4).prop_map(|contracts| Amount::Lots(contracts * 1_000_000)),
+        1 => Just(Amount::Lots(1)),
+        2 => (1_u64..=9).prop_map(Amount::Lots),
+        2 => (1_u64..3_000_000).prop_map(Amount::Lots),
+        2 => (-2_i8..=3).prop_map(Amount::Holding),
+    ]
+}
+
+fn price() -> impl Strategy<Value = u8> {
+    prop_oneof![16 => 47_u8..=53, 1 => prop_oneof![Just(1_u8), Just(99_u8), 2_u8..=98]]
+}
+
+/// A user's number; now and then one that nobody has.
+fn user() -> impl Strategy<Value = u8> {
+    let known = u8::try_from(USERS_COUNT).unwrap();
+    prop_oneof![40 => 0..known, 1 => Just(known)]
+}
+
+fn place() -> impl Strategy<Value = Intent> {
+    let life = prop_oneof![
+        10 => Just(Life::Standing),
+        2 => (-3_i16..300).prop_map(Life::Expires),
+        2 => Just(Life::Immediate),
+        2 => Just(Life::Whole),
+    ];
+    let self_trade = prop_oneof![
+        Just(SelfTradePrevention::CancelTaker),
+        Just(SelfTradePrevention::CancelMaker),
+        Just(SelfTradePrevention::CancelBoth),
+    ];
+    let condition = prop_oneof![
+        22 => Just(Condition::Unconditional),
+        3 => Just(Condition::PostOnly),
+        3 => Just(Condition::ReduceOnly),
+        1 => Just(Condition::PostOnlyReduceOnly),
+    ];
+    let picked = prop_oneof![30 => 0_u8..8, 1 => 8_u8..13];
+    let words = (user(), picked, any::<bool>(), any::<bool>());
+    let rare_copy = prop_oneof![6 => Just(None), 1 => user().prop_map(Some)];
+    let rare_until = prop_oneof![19 => Just(None), 1 => (-3_i8..10).prop_map(Some)];
+    (words, price(), amount(), life, self_trade, condition, rare_until, rare_copy).prop_map(
+        |(
+            (user, market, yes, buy),
+            price,
+            quantity,
+            life,
+            self_trade,
+            condition,
+            valid_for,
+            copy_from,
+        )| {
+            Intent::Place(Place {
+                user,
+                market,
+                yes,
+                buy,
+                price,
+                quantity,
+                life,
+                self_trade,
+                condition,
+                valid_for,
+                copy_from,
+            })
+        },
+    )
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    let later = || prop_oneof![Just(None), (-20_i16..3000).prop_map(Some)];
+    prop_oneof![
+        2 => (-2_i16..3000, 0_u8..3)
+            .prop_map(|(deadline_in, window)| Run::Create { deadline_in, window }),
+        2 => Just(Run::Publish),
+        2 => Just(Run::Suspend),
+        4 => later().prop_map(Run::Reopen),
+        2 => Just(Run::Close),
+        4 => any::<bool>().prop_map(Run::Resolve),
+        6 => Just(Run::Dispute),
+        1 => (0_u8..=100).prop_map(Run::Void),
+        2 => later().prop_map(Run::Revise),
+    ]
+}
+
+/// One step, weighted so that most are orders.
+pub fn step() -> impl Strategy<Value = Step> {
+    let later_ms = prop_oneof![6 => Just(0_u16), 4 => 0_u16..12, 1 => 0_u16..300];
+    let quantity = prop_oneof![
+        2 => Just(None),
+        2 => (-9_i8..8).prop_map(|tenths| Some(Amount::Tenths(tenths))),
+        1 => amount().prop_map(Some),
+    ];
+    let new_price = prop_oneof![Just(None), price().prop_map(Some)];
+    let intent = prop_oneof![
+        60 => place(),
+        12 => (any::<u16>(), new_price, quantity)
+            .prop_map(|(pick, price, quantity)| Intent::Amend { pick, price, quantity }),
+        7 => (any::<u16>(), 0_u8..12).prop_map(|(pick, by)| Intent::Cancel { pick, by }),
+        1 => (user(), prop::option::of(0_u8..13))
+            .prop_map(|(user, market)| Intent::CancelAll { user, market }),
+        2 => (user(), 1_i64..400_000_000).prop_map(|(user, units)| Intent::Deposit { user, units }),
+        2 => (user(), 0_u8..=110).prop_map(|(user, share)| Intent::Withdraw { user, share }),
+        5 => (prop_oneof![1 => 0_u8..8, 4 => 8_u8..13], run())
+            .prop_map(|(market, what)| Intent::Run { market, what }),
+        4 => Just(Intent::Clock),
+        1 => any::<u8>().prop_map(Intent::Catalogue),
+    ];
+    (later_ms, intent).prop_map(|(later_ms, intent)| Step { later_ms, intent })
+}

@@ -1,0 +1,98 @@
+//! One venue kept twice: every command goes to the exchange and to its twin, and everything that
+//! can be asked of the two is compared.
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::script;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::projection::ReadModel;
+
+use crate::commands::{self, Step};
+use crate::compare::{Tally, always_true, same_answer};
+use crate::naive::Naive;
+use crate::state::{same_depth, same_state};
+
+/// Markets whose books are compared after every single command.
+const RECENT_MARKETS: usize = 8;
+
+/// The two, and what was asked of them.
+pub struct Duel {
+    pub exchange: Exchange,
+    pub model: ReadModel,
+    pub twin: Naive,
+    tally: Tally,
+    pub records: Vec<Record>,
+    now: TimeMs,
+}
+
+impl Duel {
+    /// Two venues that nobody has opened.
+    pub fn unopened() -> Duel {
+        Duel {
+            exchange: Exchange::new(),
+            model: ReadModel::new(),
+            twin: Naive::new(),
+            tally: Tally::default(),
+            records: Vec::new(),
+            now: commands::START,
+        }
+    }
+
+    /// Two venues with users, money and markets.
+    pub fn opened() -> Duel {
+        let mut duel = Duel::unopened();
+        for command in commands::opening() {
+            duel.ask(0, command).expect("the opening is the same");
+        }
+        duel
+    }
+
+    /// Takes a random step.
+    pub fn take(&mut self, step: &Step) -> Result<Vec<Effect>, String> {
+        let now = commands::after(self.now, i64::from(step.later_ms));
+        let command = commands::command(&self.twin, &step.intent, now);
+        self.ask(step.later_ms, command)
+    }
+
+    /// Asks both and compares; an error says what differs.
+    pub fn ask(&mut self, later_ms: u16, command: Command) -> Result<Vec<Effect>, String> {
+        self.now = commands::after(self.now, i64::from(later_ms));
+        let sequence = Sequence::new(self.twin.sequence + 1);
+        let record = Record { sequence, time: self.now, command };
+        self.records.push(record.clone());
+        let mut effects = Vec::new();
+        let told = self.twin.apply(&record);
+        self.exchange.apply(&record, &mut effects).map_err(|broken| format!("{broken:?}"))?;
+        same_answer(&effects, &self.twin, &told)
+            .map_err(|difference| format!("{record:?}\n{difference}"))?;
+        self.tally.count(&record, &effects)?;
+        let Record { sequence, time, .. } = record;
+        self.model.fold(&Applied { sequence, time, effects: &effects });
+        // Older markets are final; the whole is gone over in `check`.
+        let all = self.twin.markets.len();
+        let recent = all.saturating_sub(RECENT_MARKETS)..all;
+        same_depth(&self.exchange, &self.model, &self.twin, recent)?;
+        Ok(effects)
+    }
+
+    /// Compares what stands, and checks what is always true.
+    pub fn check(&self) -> Result<(), String> {
+        always_true(&self.twin)?;
+        self.exchange.check().map_err(|broken| format!("{broken:?}"))?;
+        if self.exchange.sequence().get() != self.twin.sequence {
+            return Err("the sequence differs".to_owned());
+        }
+        let due = self.twin.dues().first().map(|(at, _)| *at);
+        if self.exchange.next_due() != due {
+            let got = self.exchange.next_due();
+            return Err(format!("next due: {got:?}, the twin says {due:?}"));
+        }
+        same_state(&self.exchange, &self.model, &self.twin)
+    }
+
+    /// The commands so far, as a script to paste into a bug report or a test.
+    pub fn script(&self) -> String {
+        script::print(&self.records)
+    }
+}

@@ -1,0 +1,103 @@
+//! The exchange against its naive twin: the same random commands, the same answers.
+//!
+//! `OPENOUTCRY_MODEL_COMMANDS=1000000 cargo test --release --test model` makes the seeded run as
+//! long as one likes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod census;
+mod commands;
+mod compare;
+mod duel;
+mod naive;
+mod state;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+use openoutcry::exchange::script;
+
+use census::Census;
+use commands::strategies::step;
+use duel::Duel;
+
+/// Commands of the seeded run unless the environment says otherwise.
+const COMMANDS_COUNT: u64 = 20_000;
+/// Commands that one venue of the seeded run sees before the next begins.
+const EPISODE_COMMANDS: u64 = 5_000;
+/// The whole state is gone over after each of these many commands.
+const CHECK_EVERY: u64 = 32;
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        // A failure prints its script; that goes into a test, not into a file of seeds.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn short_sequences_are_answered_alike(
+        steps in prop::collection::vec(step(), 1..80),
+    ) {
+        let mut duel = Duel::opened();
+        for step in &steps {
+            let same = duel.take(step).and_then(|_| duel.check());
+            prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), duel.script());
+        }
+    }
+}
+
+#[test]
+fn a_long_seeded_run_is_answered_alike() {
+    let count = std::env::var("OPENOUTCRY_MODEL_COMMANDS")
+        .map_or(COMMANDS_COUNT, |count| count.parse().expect("a number of commands"));
+    let mut left = count;
+    let mut census = Census::default();
+    let mut episode = 0_u64;
+    while left > 0 {
+        let commands = left.min(EPISODE_COMMANDS);
+        long_run(episode, commands, &mut census);
+        left -= commands;
+        episode += 1;
+    }
+    println!("{count} commands in {episode} venues saw\n{}", census.report());
+    if count >= COMMANDS_COUNT {
+        assert_eq!(census.missing(), Vec::<String>::new(), "a long run should have seen these");
+    }
+}
+
+/// What a failure prints can be pasted: it reads back as the same records.
+#[test]
+fn the_script_of_a_run_reads_back() {
+    let mut runner = TestRunner::deterministic();
+    let mut duel = Duel::opened();
+    for _ in 0..400 {
+        let step = step().new_tree(&mut runner).expect("a step").current();
+        duel.take(&step).expect("the same answer");
+    }
+    let script = duel.script();
+    assert_eq!(script::parse(&script).as_ref(), Ok(&duel.records), "{script}");
+}
+
+fn long_run(episode: u64, commands: u64, census: &mut Census) {
+    let mut seed = [7; 32];
+    seed[..8].copy_from_slice(&episode.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    let steps = step();
+    let mut duel = Duel::opened();
+    for number in 0..commands {
+        let step = steps.new_tree(&mut runner).expect("a step").current();
+        let mut same = duel.take(&step).map(|effects| {
+            census.count(duel.records.last().expect("a record"), &effects);
+        });
+        if number % CHECK_EVERY == 0 {
+            same = same.and_then(|()| duel.check());
+        }
+        if let Err(difference) = same {
+            panic!("episode {episode}, command {number}: {difference}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The twin's money: accounts and positions as plain numbers in maps (semantics 5).
+//!
+//! Every amount is an `i128` of the smallest unit, so that nothing here can round or overflow by
+//! accident: one tick times one lot is one unit of money, and a pair is worth 100 a lot.
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::Direction;
+use openoutcry::exchange::effect::Holding;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::units::{Lots, Money};
+
+/// What a pair of one yes and one no lot is worth, in money units.
+pub const PAIR: i128 = 100;
+
+/// A user's money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Account {
+    pub available: i128,
+    pub reserved: i128,
+}
+
+/// What a user has of one outcome of one market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Contracts {
+    pub free: i128,
+    pub locked: i128,
+    pub cost: i128,
+    pub copy_from: Option<UserNo>,
+}
+
+impl Contracts {
+    pub const fn held(&self) -> i128 {
+        self.free + self.locked
+    }
+
+    /// Takes out `lots` that were free or locked (the caller counts those down first); answers
+    /// the part of the cost that they take with them: average cost, rounded down, the last lot
+    /// takes what is left.
+    fn cost_leaving(&mut self, lots: i128, held_before: i128) -> i128 {
+        assert!(lots > 0 && lots <= held_before);
+        let share = if lots == held_before { self.cost } else { self.cost * lots / held_before };
+        self.cost -= share;
+        if lots == held_before {
+            self.copy_from = None;
+        }
+        share
+    }
+
+    /// As the effects tell it.
+    pub fn as_holding(&self) -> Holding {
+        Holding {
+            held: lots(self.held()),
+            locked: lots(self.locked),
+            cost: money(self.cost),
+            copy_from: self.copy_from,
+        }
+    }
+}
+
+/// What a user has of one market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    pub yes: Contracts,
+    pub no: Contracts,
+    pub realised: i128,
+}
+
+impl Position {
+    pub fn of(&self, outcome: Outcome) -> &Contracts {
+        match outcome {
+            Outcome::Yes => &self.yes,
+            Outcome::No => &self.no,
+        }
+    }
+
+    fn of_mut(&mut self, outcome: Outcome) -> &mut Contracts {
+        match outcome {
+            Outcome::Yes => &mut self.yes,
+            Outcome::No => &mut self.no,
+        }
+    }
+}
+
+/// What stands behind an order: contracts to hand over, and the rest in cash at the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backing {
+    pub contracts: i128,
+    pub cash_lots: i128,
+}
+
+/// Why an order cannot be backed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unbacked {
+    NotByContractsAlone,
+    NotEnoughMoney,
+}
+
+/// Who bets what: the part of an order that the ledger needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Bet {
+    pub user: u32,
+    pub market: u32,
+    pub direction: Direction,
+    /// Ticks of the owner's side at the limit.
+    pub own_limit: i128,
+    pub reduce_only: bool,
+    pub copy_from: Option<UserNo>,
+}
+
+/// Accounts and positions, and what of them the current record touched.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    pub accounts: BTreeMap<u32, Account>,
+    /// By user and market.
+    pub positions: BTreeMap<(u32, u32), Position>,
+    /// All deposits less all withdrawals.
+    pub supply: i128,
+    /// As they were before the record.
+    pub accounts_before: BTreeMap<u32, Account>,
+    pub positions_before: BTreeMap<(u32, u32), Position>,
+}
+
+impl Ledger {
+    /// Forgets what the record before touched.
+    pub fn begin(&mut self) {
+        self.accounts_before.clear();
+        self.positions_before.clear();
+    }
+
+    /// A copy of one user's account and position, to try things on.
+    pub fn page(&self, user: u32, market: u32) -> Ledger {
+        let mut page = Ledger::default();
+        page.accounts.insert(user, self.account(user));
+        page.positions.insert((user, market), self.position(user, market));
+        page
+    }
+
+    /// Takes over what was tried.
+    pub fn adopt(&mut self, page: Ledger) {
+        for (user, account) in page.accounts {
+            *self.account_mut(user) = account;
+        }
+        for ((user, market), position) in page.positions {
+            *self.position_mut(user, market) = position;
+        }
+    }
+
+    pub fn account(&self, user: u32) -> Account {
+        self.accounts.get(&user).copied().unwrap_or_default()
+    }
+
+    pub fn position(&self, user: u32, market: u32) -> Position {
+        self.positions.get(&(user, market)).copied().unwrap_or_default()
+    }
+
+    pub fn account_mut(&mut self, user: u32) -> &mut Account {
+        let account = self.accounts.entry(user).or_default();
+        self.accounts_before.entry(user).or_insert(*account);
+        account
+    }
+
+    fn position_mut(&mut self, user: u32, market: u32) -> &mut Position {
+        let position = self.positions.entry((user, market)).or_default();
+        self.positions_before.entry((user, market)).or_insert(*position);
+        position
+    }
+
+    /// Backs `quantity` of a bet: free contracts of the other outcome first, then cash at the
+    /// limit. Nothing changes when that is not enough.
+    pub fn back(&mut self, bet: &Bet, quantity: i128) -> Result<Backing, Unbacked> {
+        let free = self.position(bet.user, bet.market).of(bet.direction.closes()).free;
+        let contracts = free.min(quantity);
+        let cash_lots = quantity - contracts;
+        if bet.reduce_only && cash_lots > 0 {
+            return Err(Unbacked::NotByContractsAlone);
+        }
+        let cash = cash_lots * bet.own_limit;
+        if cash > self.account(bet.user).available {
+            return Err(Unbacked::NotEnoughMoney);
+        }
+        if contracts > 0 {
+            let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
+            closes.free -= contracts;
+            closes.locked += contracts;
+        }
+        let account = self.account_mut(bet.user);
+        account.available -= cash;
+        account.reserved += cash;
+        Ok(Backing { contracts, cash_lots })
+    }
+
+    /// Gives back all that stands behind an order.
+    pub fn release(&mut self, bet: &Bet, backing: Backing) {
+        if backing.contracts > 0 {
+            let closes = self.position_mut(bet.user, bet.market).of_mut(bet.direction.closes());
+            closes.locked -= backing.contracts;
+            closes.free += backing.contracts;
+        }
+        let cash = backing.cash_lots * bet.own_limit;
+        let account = self.account_mut(bet.user);
+        account.reserved -= cash;
+        account.available += cash;
+        self.merge(bet.user, bet.market);
+    }
+
+    /// One party's part of a trade: `quantity` at `own` ticks of its side. Contracts first.
+    pub fn fill(&mut self, bet: &Bet, backing: &mut Backing, quantity: i128, own: i128) {
+        assert!(own <= bet.own_limit, "a fill beyond the limit");
+        let handed_over = quantity.min(backing.contracts);
+        let bought = quantity - handed_over;
+        backing.contracts -= handed_over;
+        backing.cash_lots -= bought;
+        assert!(backing.cash_lots >= 0, "a fill beyond the backing");
+        if handed_over > 0 {
+            let paid = handed_over * (PAIR - own);
+            let position = self.position_mut(bet.user, bet.market);
+            let closes = position.of_mut(bet.direction.closes());
+            let held = closes.held();
+            closes.locked -= handed_over;
+            let cost = closes.cost_leaving(handed_over, held);
+            position.realised += paid - cost;
+            self.account_mut(bet.user).available += paid;
+        }
+        if bought > 0 {
+            let gains = self.position_mut(bet.user, bet.market).of_mut(bet.direction.gains());
+            if gains.held() == 0 {
+                gains.copy_from = bet.copy_from;
+            }
+            gains.free += bought;
+            gains.cost += bought * own;
+            let account = self.account_mut(bet.user);
+            account.reserved -= bought * bet.own_limit;
+            account.available += bought * (bet.own_limit - own);
+        }
+        self.merge(bet.user, bet.market);
+    }
+
+    /// Turns every free pair into 1.00.
+    fn merge(&mut self, user: u32, market: u32) {
+        let position = self.position(user, market);
+        let pairs = position.yes.free.min(position.no.free);
+        if pairs == 0 {
+            return;
+        }
+        let position = self.position_mut(user, market);
+        let mut cost = 0;
+        for side in [&mut position.yes, &mut position.no] {
+            let held = side.held();
+            side.free -= pairs;
+            cost += side.cost_leaving(pairs, held);
+        }
+        position.realised += pairs * PAIR - cost;
+        self.account_mut(user).available += pairs * PAIR;
+    }
+
+    /// Pays a user's contracts at a yes-price of `yes_ticks`; `None` if there are none.
+    pub fn settle(&mut self, user: u32, market: u32, yes_ticks: i128) -> Option<Paid> {
+        let position = self.position(user, market);
+        let (yes, no) = (position.yes.held(), position.no.held());
+        assert!(position.yes.locked == 0 && position.no.locked == 0, "orders still rest");
+        if yes + no == 0 {
+            return None;
+        }
+        let payout = yes * yes_ticks + no * (PAIR - yes_ticks);
+        let realised = position.realised + payout - position.yes.cost - position.no.cost;
+        *self.position_mut(user, market) = Position { realised, ..Position::default() };
+        self.account_mut(user).available += payout;
+        Some(Paid { yes, no, payout, realised })
+    }
+}
+
+/// A settled position.
+#[derive(Debug, Clone, Copy)]
+pub struct Paid {
+    pub yes: i128,
+    pub no: i128,
+    pub payout: i128,
+    pub realised: i128,
+}
+
+pub fn lots(lots: i128) -> Lots {
+    Lots::new(u64::try_from(lots).expect("lots are never negative"))
+}
+
+pub fn money(units: i128) -> Money {
+    Money::new(i64::try_from(units).expect("an account is within its range"))
+}

@@ -1,0 +1,259 @@
+//! The naive twin: the whole exchange again, written from `semantics.md` alone, with maps and
+//! sorted lists, so plain that it is right by reading. It shares the exchange's words (commands,
+//! effects, refusals, the life-cycle table) and none of its books or its arithmetic.
+//!
+//! It answers a record with the same effects, but for the repeated account and position states:
+//! those are compared as they stand after the record.
+
+#![allow(dead_code, clippy::missing_panics_doc, missing_docs)]
+
+pub mod book;
+pub mod ledger;
+pub mod markets;
+pub mod trading;
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::catalogue::{CategoryDraft, EventDraft};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::rules::{MONEY_SUPPLY_MAX, RULES_VERSION, Rules};
+use openoutcry::exchange::units::{Lots, Money, TimeMs};
+
+use ledger::{Backing, Ledger};
+use markets::Market;
+
+/// An order, ever accepted.
+#[derive(Debug, Clone)]
+pub struct Order {
+    pub number: u64,
+    pub terms: PlaceOrder,
+    /// Yes-ticks of its limit now.
+    pub price: u8,
+    /// Total wanted now.
+    pub original: i128,
+    pub filled: i128,
+    pub cancelled: i128,
+    /// Sum of price x quantity over its fills, in the owner's words.
+    pub filled_cost: i128,
+    pub backing: Backing,
+    /// Whether it stands on the book.
+    pub rests: bool,
+}
+
+impl Order {
+    /// What is still to be filled, or stands on the book.
+    pub const fn remaining(&self) -> i128 {
+        self.original - self.filled - self.cancelled
+    }
+}
+
+#[derive(Clone)]
+struct Key {
+    user: UserNo,
+    hash: [u8; 32],
+    revoked: bool,
+}
+
+/// The whole exchange.
+#[derive(Clone, Default)]
+pub struct Naive {
+    pub rules: Option<Rules>,
+    pub users_count: u32,
+    keys: Vec<Key>,
+    slugs: Vec<String>,
+    events_count: u32,
+    pub ledger: Ledger,
+    pub markets: Vec<Market>,
+    /// Every order ever accepted.
+    pub orders: BTreeMap<u64, Order>,
+    arrivals: u64,
+    pub sequence: u64,
+    pub now: TimeMs,
+    effects: Vec<Effect>,
+}
+
+impl Naive {
+    pub fn new() -> Naive {
+        Naive::default()
+    }
+
+    /// Does what a record asks; the effects without `AccountChanged` and `PositionChanged`.
+    pub fn apply(&mut self, record: &Record) -> Vec<Effect> {
+        self.sequence = record.sequence.get();
+        self.now = record.time;
+        self.ledger.begin();
+        self.effects.clear();
+        if let Err(reject) = self.decide(&record.command) {
+            assert!(self.effects.is_empty(), "a refused command did something");
+            assert!(self.ledger.accounts_before.is_empty(), "a refused command moved money");
+            return vec![Effect::Refused(reject)];
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    fn decide(&mut self, command: &Command) -> Result<(), Reject> {
+        if self.rules.is_none() && !matches!(command, Command::OpenVenue(_)) {
+            return Err(Reject::VenueNotOpen);
+        }
+        match command {
+            Command::OpenVenue(rules) => self.open(rules),
+            Command::CreateUser { profile_name, profile_pic } => {
+                let user = UserNo(self.users_count);
+                self.users_count += 1;
+                let (profile_name, profile_pic) = (profile_name.clone(), profile_pic.clone());
+                self.tell(Effect::UserCreated { user, profile_name, profile_pic });
+                Ok(())
+            }
+            Command::AddKey { .. } | Command::RevokeKey { .. } => self.keys(command),
+            Command::Deposit { user, amount } => self.deposit(*user, *amount),
+            Command::Withdraw { user, amount } => self.withdraw(*user, *amount),
+            Command::CreateCategory(draft) => self.create_category(draft),
+            Command::CreateEvent(draft) => self.create_event(draft),
+            Command::ReviseEvent { event, revision } => {
+                if let Some(categories) = &revision.categories {
+                    self.known_categories(categories)?;
+                }
+                self.known_event(Some(*event))?;
+                self.tell(Effect::EventRevised { event: *event, revision: revision.clone() });
+                Ok(())
+            }
+            Command::PlaceOrder(terms) => self.place(terms),
+            Command::AmendOrder { user, order, price, quantity } => {
+                self.amend(*user, *order, *price, *quantity)
+            }
+            Command::CancelOrder { user, order } => self.cancel(*user, *order),
+            Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::CreateMarket(_)
+            | Command::ReviseMarket { .. }
+            | Command::PublishMarket { .. }
+            | Command::SuspendMarket { .. }
+            | Command::ReopenMarket { .. }
+            | Command::CloseMarket { .. }
+            | Command::ResolveMarket { .. }
+            | Command::DisputeMarket { .. }
+            | Command::VoidMarket { .. }
+            | Command::AdvanceClock => self.run_market(command),
+        }
+    }
+
+    fn tell(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    fn open(&mut self, rules: &Rules) -> Result<(), Reject> {
+        if self.rules.is_some() || rules.version != RULES_VERSION {
+            return Err(Reject::VenueAlreadyOpen);
+        }
+        self.rules = Some(rules.clone());
+        self.tell(Effect::VenueOpened(rules.clone()));
+        Ok(())
+    }
+
+    fn known_user(&self, user: UserNo) -> Result<(), Reject> {
+        if user.0 < self.users_count { Ok(()) } else { Err(Reject::UserNotFound) }
+    }
+
+    fn known_categories(&self, categories: &[CategoryNo]) -> Result<(), Reject> {
+        let known = categories.iter().all(|category| category.index() < self.slugs.len());
+        if known { Ok(()) } else { Err(Reject::CategoryNotFound) }
+    }
+
+    fn known_event(&self, event: Option<EventNo>) -> Result<(), Reject> {
+        match event {
+            Some(event) if event.0 >= self.events_count => Err(Reject::EventNotFound),
+            _ => Ok(()),
+        }
+    }
+
+    fn keys(&mut self, command: &Command) -> Result<(), Reject> {
+        match command {
+            Command::AddKey { user, role, label, hash } => {
+                self.known_user(*user)?;
+                if self.keys.iter().any(|key| key.hash == hash.0) {
+                    return Err(Reject::KeyTaken);
+                }
+                let key = KeyNo(u32::try_from(self.keys.len()).expect("few keys"));
+                self.keys.push(Key { user: *user, hash: hash.0, revoked: false });
+                self.tell(Effect::KeyAdded {
+                    user: *user,
+                    key,
+                    role: *role,
+                    label: label.clone(),
+                    hash: *hash,
+                });
+            }
+            Command::RevokeKey { user, key } => {
+                self.known_user(*user)?;
+                match self.keys.get_mut(key.index()) {
+                    Some(known) if known.user == *user && !known.revoked => known.revoked = true,
+                    _ => return Err(Reject::KeyNotFound),
+                }
+                self.tell(Effect::KeyRevoked { user: *user, key: *key });
+            }
+            _ => unreachable!("only key commands come here"),
+        }
+        Ok(())
+    }
+
+    fn deposit(&mut self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        self.known_user(user)?;
+        let units = i128::from(amount.get());
+        if self.ledger.supply + units > i128::from(MONEY_SUPPLY_MAX.get()) {
+            return Err(Reject::DepositLimit);
+        }
+        self.ledger.supply += units;
+        self.ledger.account_mut(user.0).available += units;
+        self.tell(Effect::Deposited { user, amount });
+        Ok(())
+    }
+
+    fn withdraw(&mut self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        self.known_user(user)?;
+        let units = i128::from(amount.get());
+        if units > self.ledger.account(user.0).available {
+            return Err(Reject::InsufficientFunds);
+        }
+        self.ledger.supply -= units;
+        self.ledger.account_mut(user.0).available -= units;
+        self.tell(Effect::Withdrawn { user, amount });
+        Ok(())
+    }
+
+    fn create_category(&mut self, draft: &CategoryDraft) -> Result<(), Reject> {
+        if self.slugs.contains(&draft.slug) {
+            return Err(Reject::SlugTaken);
+        }
+        let category = CategoryNo(u32::try_from(self.slugs.len()).expect("few categories"));
+        self.slugs.push(draft.slug.clone());
+        self.tell(Effect::CategoryCreated { category, draft: draft.clone() });
+        Ok(())
+    }
+
+    fn create_event(&mut self, draft: &EventDraft) -> Result<(), Reject> {
+        self.known_categories(&draft.categories)?;
+        let event = EventNo(self.events_count);
+        self.events_count += 1;
+        self.tell(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
+        Ok(())
+    }
+
+    pub const fn slugs_count(&self) -> usize {
+        self.slugs.len()
+    }
+
+    pub const fn keys_count(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub const fn events_count(&self) -> u32 {
+        self.events_count
+    }
+}
+
+/// A quantity as a plain number.
+pub fn number(lots: Lots) -> i128 {
+    i128::from(lots.get())
+}

@@ -1,0 +1,381 @@
+//! The twin's trading: place, match, amend, cancel (semantics 4 and 5).
+
+use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
+use openoutcry::exchange::effect::{CancelReason, Effect, Party, Trade};
+use openoutcry::exchange::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+
+use super::book::Place;
+use super::ledger::{Backing, Bet, Unbacked, lots};
+use super::{Naive, Order, number};
+
+pub fn order_no(number: u64) -> OrderNo {
+    OrderNo(Sequence::new(number))
+}
+
+pub fn tick(ticks: u8) -> Tick {
+    Tick::new(ticks).expect("prices are 1 to 99")
+}
+
+/// First moment at which an order no longer stands.
+pub const fn expiry(terms: &PlaceOrder) -> Option<TimeMs> {
+    match terms.time_in_force {
+        TimeInForce::GoodTillCancelled { expires_at } => expires_at,
+        TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
+    }
+}
+
+/// Ticks of the owner's side when yes trades at `yes`.
+pub fn own_ticks(direction: Direction, yes: u8) -> i128 {
+    match direction {
+        Direction::Up => i128::from(yes),
+        Direction::Down => 100 - i128::from(yes),
+    }
+}
+
+fn bet(terms: &PlaceOrder, price: u8) -> Bet {
+    let direction = terms.wording.direction();
+    Bet {
+        user: terms.user.0,
+        market: terms.market.0,
+        direction,
+        own_limit: own_ticks(direction, price),
+        reduce_only: terms.condition.reduce_only(),
+        copy_from: terms.copy_from,
+    }
+}
+
+fn unbacked(why: Unbacked) -> Reject {
+    match why {
+        Unbacked::NotByContractsAlone => Reject::ReduceOnlyExceeded,
+        Unbacked::NotEnoughMoney => Reject::InsufficientFunds,
+    }
+}
+
+impl Naive {
+    pub fn order(&self, number: u64) -> &Order {
+        &self.orders[&number]
+    }
+
+    fn order_mut(&mut self, number: u64) -> &mut Order {
+        self.orders.get_mut(&number).expect("a known order")
+    }
+
+    fn bet_of(&self, number: u64) -> Bet {
+        let order = self.order(number);
+        bet(&order.terms, order.price)
+    }
+
+    fn over(&self, terms: &PlaceOrder) -> bool {
+        expiry(terms).is_some_and(|at| self.now >= at)
+    }
+
+    /// The numbers of a user's resting orders, oldest first.
+    pub fn open_orders(&self, user: UserNo) -> Vec<u64> {
+        let mut open: Vec<u64> = self
+            .markets
+            .iter()
+            .flat_map(|market| market.book.ups.iter().chain(&market.book.downs))
+            .map(|place| place.order)
+            .filter(|number| self.order(*number).terms.user == user)
+            .collect();
+        open.sort_unstable();
+        open
+    }
+
+    pub(super) fn place(&mut self, terms: &PlaceOrder) -> Result<(), Reject> {
+        self.known_user(terms.user)?;
+        if let Some(copied) = terms.copy_from {
+            self.known_user(copied)?;
+        }
+        self.public_market(terms.market)?;
+        self.takes_orders(terms.market)?;
+        let stale = terms.valid_until.is_some_and(|until| self.now > until);
+        if stale || self.over(terms) {
+            return Err(Reject::OrderTooLate);
+        }
+        let rules = self.rules.as_ref().expect("an open venue");
+        if matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
+            && self.open_orders(terms.user).len() >= rules.user_open_orders_max as usize
+        {
+            return Err(Reject::OpenOrderLimit);
+        }
+        let price = terms.wording.yes_price(terms.price).get();
+        let wanted = number(terms.quantity);
+        let bet = bet(terms, price);
+        // Tried on a copy: a refusal must change nothing.
+        let mut tried = self.ledger.page(terms.user.0, terms.market.0);
+        let backing = tried.back(&bet, wanted).map_err(unbacked)?;
+        if terms.condition.post_only() && !self.live_met_by(terms, price).is_empty() {
+            return Err(Reject::PostOnlyWouldCross);
+        }
+        let order = Order {
+            number: self.sequence,
+            terms: *terms,
+            price,
+            original: wanted,
+            filled: 0,
+            cancelled: 0,
+            filled_cost: 0,
+            backing: Backing::default(),
+            rests: false,
+        };
+        let number = self.sequence;
+        self.orders.insert(number, order);
+        self.tell(Effect::OrderAccepted { order: order_no(number), terms: *terms });
+        if terms.time_in_force == TimeInForce::FillOrKill && self.reachable(terms, price) < wanted {
+            self.cancel_rest(number, CancelReason::FokNotFillable);
+            return Ok(());
+        }
+        self.ledger.adopt(tried);
+        self.order_mut(number).backing = backing;
+        self.enter(number);
+        Ok(())
+    }
+
+    /// The orders, not yet over, that an order of these terms would meet, best first.
+    fn live_met_by(&self, terms: &PlaceOrder, price: u8) -> Vec<u64> {
+        self.markets[terms.market.index()]
+            .book
+            .met_by(terms.wording.direction(), price)
+            .into_iter()
+            .filter(|number| !self.over(&self.order(*number).terms))
+            .collect()
+    }
+
+    /// What a fill-or-kill order can count on under its self-trade mode.
+    fn reachable(&self, terms: &PlaceOrder, price: u8) -> i128 {
+        let mut sum = 0;
+        for number in self.live_met_by(terms, price) {
+            let order = self.order(number);
+            if order.terms.user != terms.user {
+                sum += order.remaining();
+            } else if terms.self_trade != SelfTradePrevention::CancelMaker {
+                break;
+            }
+        }
+        sum
+    }
+
+    /// An order with its backing meets the book; then its rest stands or is cancelled.
+    fn enter(&mut self, number: u64) {
+        let Order { terms, price, .. } = self.order(number).clone();
+        let direction = terms.wording.direction();
+        let mut trades = 0;
+        for maker in self.markets[terms.market.index()].book.met_by(direction, price) {
+            if self.order(number).remaining() == 0 {
+                break;
+            }
+            let maker_terms = self.order(maker).terms;
+            if self.over(&maker_terms) {
+                self.cancel_rest(maker, CancelReason::Expired);
+            } else if maker_terms.user == terms.user {
+                if terms.self_trade != SelfTradePrevention::CancelTaker {
+                    self.cancel_rest(maker, CancelReason::SelfTrade);
+                }
+                if terms.self_trade != SelfTradePrevention::CancelMaker {
+                    self.cancel_rest(number, CancelReason::SelfTrade);
+                    return;
+                }
+            } else {
+                self.trade(number, maker, TradeIndex(trades));
+                trades += 1;
+            }
+        }
+        if self.order(number).remaining() == 0 {
+            return;
+        }
+        match terms.time_in_force {
+            TimeInForce::GoodTillCancelled { .. } => self.rest(number),
+            TimeInForce::ImmediateOrCancel => {
+                self.cancel_rest(number, CancelReason::IocRemainder);
+            }
+            TimeInForce::FillOrKill => unreachable!("it was found fillable"),
+        }
+    }
+
+    fn trade(&mut self, taker: u64, maker: u64, index: TradeIndex) {
+        let quantity = self.order(taker).remaining().min(self.order(maker).remaining());
+        let price = self.order(maker).price;
+        for number in [maker, taker] {
+            let bet = self.bet_of(number);
+            let mut backing = self.order(number).backing;
+            self.ledger.fill(&bet, &mut backing, quantity, own_ticks(bet.direction, price));
+            let order = self.order_mut(number);
+            order.backing = backing;
+            order.filled += quantity;
+            let worded = order.terms.wording.yes_price(tick(price));
+            order.filled_cost += quantity * i128::from(worded.get());
+        }
+        if self.order(maker).remaining() == 0 {
+            self.take_off(maker);
+        }
+        let party = |number: u64| Party {
+            order: order_no(number),
+            user: self.order(number).terms.user,
+            remaining: lots(self.order(number).remaining()),
+        };
+        let trade = Trade {
+            index,
+            market: self.order(taker).terms.market,
+            price: tick(price),
+            quantity: lots(quantity),
+            taker_direction: self.order(taker).terms.wording.direction(),
+            taker: party(taker),
+            maker: party(maker),
+        };
+        self.tell(Effect::TradeMade(trade));
+    }
+
+    fn rest(&mut self, number: u64) {
+        self.arrivals += 1;
+        let place =
+            Place { order: number, price: self.order(number).price, arrival: self.arrivals };
+        let Order { terms, price, .. } = self.order(number).clone();
+        let direction = terms.wording.direction();
+        self.markets[terms.market.index()].book.add(direction, place);
+        self.order_mut(number).rests = true;
+        let remaining = lots(self.order(number).remaining());
+        self.tell(Effect::OrderRested {
+            order: order_no(number),
+            user: terms.user,
+            market: terms.market,
+            direction,
+            price: tick(price),
+            remaining,
+        });
+    }
+
+    fn take_off(&mut self, number: u64) {
+        let terms = self.order(number).terms;
+        self.markets[terms.market.index()].book.remove(terms.wording.direction(), number);
+        self.order_mut(number).rests = false;
+    }
+
+    /// Cancels what is left of an order, on the book or on its way there.
+    pub(super) fn cancel_rest(&mut self, number: u64, reason: CancelReason) {
+        let Order { terms, price, backing, rests, .. } = self.order(number).clone();
+        let left = self.order(number).remaining();
+        assert!(left > 0, "nothing to cancel");
+        if rests {
+            self.take_off(number);
+        }
+        let bet = self.bet_of(number);
+        self.ledger.release(&bet, backing);
+        let order = self.order_mut(number);
+        order.backing = Backing::default();
+        order.cancelled += left;
+        self.tell(Effect::OrderCancelled {
+            order: order_no(number),
+            user: terms.user,
+            market: terms.market,
+            direction: terms.wording.direction(),
+            price: tick(price),
+            quantity: lots(left),
+            rested: rests,
+            reason,
+        });
+    }
+
+    /// The order, if it is the user's and stands. Whether one that does not stand ever did is a
+    /// question for the read side: the exchange keeps no memory of closed orders.
+    fn own_open(&self, user: UserNo, order: OrderNo) -> Result<u64, Reject> {
+        self.known_user(user)?;
+        match self.orders.get(&order.0.get()) {
+            Some(found) if found.rests && found.terms.user == user => Ok(found.number),
+            Some(found) if found.rests => Err(Reject::OrderNotFound),
+            _ => Err(Reject::OrderNotOpen),
+        }
+    }
+
+    pub(super) fn cancel(&mut self, user: UserNo, order: OrderNo) -> Result<(), Reject> {
+        let number = self.own_open(user, order)?;
+        self.cancel_for_owner(number);
+        Ok(())
+    }
+
+    pub(super) fn cancel_all(
+        &mut self,
+        user: UserNo,
+        market: Option<MarketNo>,
+    ) -> Result<(), Reject> {
+        self.known_user(user)?;
+        if let Some(market) = market {
+            self.public_market(market)?;
+        }
+        for number in self.open_orders(user) {
+            if market.is_none_or(|market| self.order(number).terms.market == market) {
+                self.cancel_for_owner(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is due counts as done: an order whose time was over is not its owner's to cancel.
+    fn cancel_for_owner(&mut self, number: u64) {
+        let over = self.over(&self.order(number).terms);
+        self.cancel_rest(number, if over { CancelReason::Expired } else { CancelReason::User });
+    }
+
+    pub(super) fn amend(
+        &mut self,
+        user: UserNo,
+        order: OrderNo,
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+    ) -> Result<(), Reject> {
+        let number = self.own_open(user, order)?;
+        let before = self.order(number).clone();
+        let terms = before.terms;
+        if self.over(&terms) {
+            return Err(Reject::OrderNotOpen);
+        }
+        self.takes_orders(terms.market)?;
+        let price = price.map_or(before.price, |price| terms.wording.yes_price(price).get());
+        let original = quantity.map_or(before.original, super::number);
+        if original <= before.filled {
+            return Err(Reject::QuantityFilled);
+        }
+        let remaining = original - before.filled;
+        // Released, merged at once, then backed anew, on a copy: a refusal changes nothing.
+        let mut tried = self.ledger.page(terms.user.0, terms.market.0);
+        tried.release(&self.bet_of(number), before.backing);
+        let backing = tried.back(&bet(&terms, price), remaining).map_err(unbacked)?;
+        let kept_place = price == before.price && remaining <= before.remaining();
+        if !kept_place && terms.condition.post_only() && !self.live_met_by(&terms, price).is_empty()
+        {
+            return Err(Reject::PostOnlyWouldCross);
+        }
+        self.ledger.adopt(tried);
+        let order = self.order_mut(number);
+        order.backing = backing;
+        order.price = price;
+        order.original = original;
+        self.tell(Effect::OrderAmended {
+            order: order_no(number),
+            user,
+            market: terms.market,
+            direction: terms.wording.direction(),
+            price_before: tick(before.price),
+            price: tick(price),
+            remaining_before: lots(before.remaining()),
+            quantity: lots(original),
+            remaining: lots(remaining),
+            kept_place,
+        });
+        if !kept_place {
+            self.take_off(number);
+            self.enter(number);
+        }
+        Ok(())
+    }
+
+    fn takes_orders(&self, market: MarketNo) -> Result<(), Reject> {
+        match self.markets[market.index()].status_at(self.now) {
+            MarketStatus::Active => Ok(()),
+            _ => Err(Reject::MarketNotActive),
+        }
+    }
+}

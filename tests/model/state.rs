@@ -1,0 +1,180 @@
+//! What stands after a record: the exchange's books and orders and the read model's view, both
+//! against the twin's.
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::Direction;
+use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::units::{Lots, Tick};
+use openoutcry::projection::ReadModel;
+
+use crate::naive::Naive;
+use crate::naive::ledger::{lots, money};
+use crate::naive::trading::{order_no, tick};
+
+/// Price, contracts and orders of one level.
+type Level = (Tick, Lots, u32);
+
+const SIDES: [Direction; 2] = [Direction::Up, Direction::Down];
+
+/// The twin's levels of one side, best first.
+fn levels(twin: &Naive, market: usize, direction: Direction) -> Vec<Level> {
+    let mut levels: Vec<(u8, i128, u32)> = Vec::new();
+    for place in twin.markets[market].book.side(direction) {
+        let remaining = twin.order(place.order).remaining();
+        match levels.last_mut() {
+            Some(last) if last.0 == place.price => {
+                last.1 += remaining;
+                last.2 += 1;
+            }
+            _ => levels.push((place.price, remaining, 1)),
+        }
+    }
+    levels.into_iter().map(|(price, sum, orders)| (tick(price), lots(sum), orders)).collect()
+}
+
+/// Compares every level of the books of `markets`.
+pub fn same_depth(
+    exchange: &Exchange,
+    model: &ReadModel,
+    twin: &Naive,
+    markets: impl Iterator<Item = usize>,
+) -> Result<(), String> {
+    for index in markets {
+        let number = MarketNo(u32::try_from(index).expect("few markets"));
+        let market = exchange.market(number).ok_or("the exchange lacks a market")?;
+        for side in SIDES {
+            let expected = levels(twin, index, side);
+            let book: Vec<Level> = market
+                .book
+                .levels(side)
+                .map(|(at, level)| (at, level.quantity, level.orders))
+                .collect();
+            let view: Vec<Level> = model
+                .depth
+                .levels(number, side)
+                .map(|level| (level.price, level.quantity, level.orders))
+                .collect();
+            if book != expected || view != expected {
+                return Err(format!(
+                    "{number:?} {side:?}: the twin has {expected:?}\n  \
+                     the exchange {book:?}\n  the read model {view:?}"
+                ));
+            }
+            let best = expected.first().map(|level| level.0);
+            if market.book.best(side) != best || model.depth.best(number, side) != best {
+                return Err(format!("{number:?} {side:?}: the best price is not {best:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares all that stands: statuses, orders with their backing, balances and holdings.
+pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(), String> {
+    if model.inconsistencies() != 0 {
+        return Err("an effect contradicts what the read model knew".to_owned());
+    }
+    same_depth(exchange, model, twin, 0..twin.markets.len())?;
+    same_orders(exchange, model, twin)?;
+    for user in (0..twin.users_count).map(UserNo) {
+        let account = twin.ledger.account(user.0);
+        let row = model.accounts.user(user).ok_or("the read model lacks a user")?;
+        let balance = (row.balance.available, row.balance.reserved);
+        if balance != (money(account.available), money(account.reserved)) {
+            return Err(format!("{user:?} has {account:?}, the read model says {balance:?}"));
+        }
+        same_holdings(model, twin, user)?;
+    }
+    for (index, market) in (0..).zip(&twin.markets) {
+        let number = MarketNo(index);
+        let status = exchange.market(number).map(|market| market.status);
+        let row = model.catalogue.market(number);
+        let shown = row.map(|row| (row.status, row.winner, row.settled_at));
+        if status != Some(market.status)
+            || shown != Some((market.status, market.winner, market.settled_at))
+        {
+            return Err(format!("{number:?}: {market:?}, {status:?}, the read model {shown:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(), String> {
+    let mut resting = 0;
+    for market in &twin.markets {
+        for place in market.book.ups.iter().chain(&market.book.downs) {
+            resting += 1;
+            let expected = twin.order(place.order);
+            let found = exchange.order(order_no(place.order)).ok_or("an order is lost")?;
+            let backing = (lots(expected.backing.contracts), lots(expected.backing.cash_lots));
+            if (found.user, found.market) != (expected.terms.user, expected.terms.market)
+                || (found.price, found.quantity) != (tick(expected.price), lots(expected.original))
+                || found.filled != lots(expected.filled)
+                || (found.backing.contracts, found.backing.cash) != backing
+            {
+                return Err(format!("{found:?}, the twin has {expected:?}"));
+            }
+        }
+    }
+    if exchange.open_orders_count() != resting {
+        return Err(format!("{} orders stand, not {resting}", exchange.open_orders_count()));
+    }
+    for user in (0..twin.users_count).map(UserNo) {
+        let mut open: Vec<u64> = model.orders.open_of(user).map(|row| row.no.0.get()).collect();
+        open.reverse();
+        if open != twin.open_orders(user) {
+            return Err(format!("open orders of {user:?} in the read model: {open:?}"));
+        }
+    }
+    // The whole history would be walked again and again: the newest orders are those that change,
+    // and the oldest are a sample of those that must not.
+    for expected in twin.orders.values().rev().take(64).chain(twin.orders.values().take(16)) {
+        let row = model.orders.order(order_no(expected.number)).ok_or("an order is forgotten")?;
+        let remaining = if expected.rests { expected.remaining() } else { 0 };
+        let counts = (row.quantity, row.filled, row.remaining, row.cancelled);
+        let expected_counts = (
+            lots(expected.original),
+            lots(expected.filled),
+            lots(remaining),
+            lots(expected.cancelled),
+        );
+        if counts != expected_counts || row.filled_cost != money(expected.filled_cost) {
+            return Err(format!("{row:?}, the twin has {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Contracts held in markets that have not paid out.
+fn same_holdings(model: &ReadModel, twin: &Naive, user: UserNo) -> Result<(), String> {
+    let mut shown = Vec::new();
+    for row in model.positions.of(user) {
+        if row.resolution.is_none() {
+            let yes = row.outcome == Outcome::Yes;
+            shown.push((
+                row.market.0,
+                !yes,
+                row.quantity,
+                row.cost,
+                row.realised.get(),
+                row.copy_from,
+            ));
+        }
+    }
+    let mut expected = Vec::new();
+    for ((_, market), position) in twin.ledger.positions.range((user.0, 0)..=(user.0, u32::MAX)) {
+        for (no, held) in [(false, &position.yes), (true, &position.no)] {
+            if held.held() > 0 {
+                let (quantity, cost) = (lots(held.held()), money(held.cost));
+                expected.push((*market, no, quantity, cost, position.realised, held.copy_from));
+            }
+        }
+    }
+    shown.sort_unstable_by_key(|row| (row.0, row.1));
+    if shown == expected {
+        Ok(())
+    } else {
+        Err(format!("{user:?} holds {expected:?}, the read model says {shown:?}"))
+    }
+}
