@@ -133,10 +133,8 @@ proptest! {
     }
 }
 
-/// Commands that differ in one thing leave states that differ.
-#[test]
-fn the_digest_tells_like_from_alike() {
-    let (user, market) = (UserNo(1), MarketNo(1));
+/// Orders that differ in one thing.
+fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
     let plain = PlaceOrder {
         user,
         market,
@@ -151,14 +149,7 @@ fn the_digest_tells_like_from_alike() {
     };
     let expires_at = Some(commands::after(commands::START, 9_999));
     let no = Wording { outcome: Outcome::No, side: Side::Sell };
-    let key = |role, byte| Command::AddKey {
-        user,
-        role,
-        label: String::new(),
-        hash: KeyHash([byte; 32]),
-    };
-    let deadline = |ms| Some(commands::after(commands::START, ms));
-    let orders = [
+    [
         plain,
         PlaceOrder { user: UserNo(2), ..plain },
         PlaceOrder { market: MarketNo(0), ..plain },
@@ -170,8 +161,21 @@ fn the_digest_tells_like_from_alike() {
         PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain },
         PlaceOrder { condition: Condition::PostOnly, ..plain },
         PlaceOrder { copy_from: Some(UserNo(0)), ..plain },
-    ];
-    let mut alike: Vec<Command> = orders.into_iter().map(Command::PlaceOrder).collect();
+    ]
+}
+
+/// Commands, each possible in the same state, that differ in one thing.
+fn commands_alike() -> Vec<Command> {
+    let (user, market) = (UserNo(1), MarketNo(1));
+    let key = |role, byte| Command::AddKey {
+        user,
+        role,
+        label: String::new(),
+        hash: KeyHash([byte; 32]),
+    };
+    let deadline = |ms| Some(commands::after(commands::START, ms));
+    let mut alike: Vec<Command> =
+        orders_alike(user, market).into_iter().map(Command::PlaceOrder).collect();
     alike.extend([
         Command::AdvanceClock,
         Command::ResolveMarket { market, winner: Outcome::Yes },
@@ -194,7 +198,13 @@ fn the_digest_tells_like_from_alike() {
         let revision = MarketRevision { deadline: deadline(ms), ..MarketRevision::default() };
         alike.push(Command::ReviseMarket { market, revision: Box::new(revision) });
     }
+    alike
+}
 
+/// Commands that differ in one thing leave states that differ.
+#[test]
+fn the_digest_tells_like_from_alike() {
+    let alike = commands_alike();
     let (mut before, _) = replay(&records(&[]));
     let first_key = Command::AddKey {
         user: UserNo(0),
