@@ -1,5 +1,7 @@
 //! Records and blocks as bytes: what is written is read, and nothing else is.
 
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
 mod records;
 
 use openoutcry::exchange::command::{Command, Record};
@@ -60,7 +62,10 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_spelled_one_way(command in command(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+    fn whatever_is_read_is_spelled_one_way(
+        command in command(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
         let mut bytes = encoded(&command, TimeMs::default());
         for (place, byte) in flips {
             let place = place.index(bytes.len());
@@ -82,7 +87,9 @@ proptest! {
     }
 
     #[test]
-    fn blocks_are_read_as_built(commands in prop::collection::vec(command(), 1..20), time in time()) {
+    fn blocks_are_read_as_built(
+        commands in prop::collection::vec(command(), 1..20), time in time(),
+    ) {
         let block = block_after(&Head::START, time, commands);
         let read = RawBlock::new(block.bytes().to_vec()).decode();
         prop_assert_eq!(read.as_ref(), Ok(&block));

@@ -1,5 +1,7 @@
 //! The engine from outside: what callers may rely on, with stores that fail and stores that wait.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -15,7 +17,7 @@ use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, Sequence, TimeMs};
-use openoutcry::journal::marker::Marker;
+use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
 
@@ -92,6 +94,14 @@ impl BlockStore for TestStore {
             return Err(StoreError::new(Step::Mark, "injected"));
         }
         self.0.blocks.lock().unwrap().mark(marker)
+    }
+
+    fn witness(&self) -> Result<Option<Witness>, StoreError> {
+        self.0.blocks.lock().unwrap().witness()
+    }
+
+    fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
+        self.0.blocks.lock().unwrap().attest(witness)
     }
 }
 

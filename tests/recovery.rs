@@ -1,6 +1,8 @@
 //! What survives: failed writes, lost power, damage, second openers; on a disk that forgets and
 //! on real sled.
 
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
 mod faults;
 mod records;
 

@@ -17,7 +17,10 @@ const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::R
 pub fn balance(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, balance) = call.look(|view| {
-        let user = view.accounts.user(call.caller.user).ok_or_else(Problem::internal)?;
+        let user = view
+            .accounts
+            .user(call.caller.user)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         let (available, reserved) = (user.balance.available, user.balance.reserved);
         Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
     })?;

@@ -32,7 +32,8 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     });
     let (_, (id, category)) = call.look(|view| {
         let row = created.and_then(|category| view.catalogue.category(category));
-        row.map(|row| (row.id, CategoryJson::from(row))).ok_or_else(Problem::internal)
+        row.map(|row| (row.id, CategoryJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
     })?;
     Reply::created(answer.sequence(), format!("{BASE}/categories/{id}"), &category)
 }
@@ -87,9 +88,13 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
         Effect::MarketCreated { market, .. } => Some(*market),
         _ => None,
     });
-    let market = created.ok_or_else(Problem::internal)?;
+    let market = created
+        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
     let (_, (id, market)) = call.look(|view| {
-        let row = view.catalogue.market(market).ok_or_else(Problem::internal)?;
+        let row = view
+            .catalogue
+            .market(market)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         Ok((row.id, MarketDetailJson::of(view, row)))
     })?;
     Reply::created(answer.sequence(), format!("{BASE}/markets/{id}"), &market)
@@ -118,7 +123,10 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
 /// A market as the operator sees it now.
 pub fn shown_market(call: &Call, market: MarketNo) -> Result<MarketDetailJson, Problem> {
     let (_, market) = call.look(|view| {
-        let row = view.catalogue.market(market).ok_or_else(Problem::internal)?;
+        let row = view
+            .catalogue
+            .market(market)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         Ok(MarketDetailJson::of(view, row))
     })?;
     Ok(market)
@@ -127,7 +135,8 @@ pub fn shown_market(call: &Call, market: MarketNo) -> Result<MarketDetailJson, P
 fn shown_event(call: &Call, event: Option<EventNo>) -> Result<(EventId, EventDetailJson), Problem> {
     let (_, event) = call.look(|view| {
         let row = event.and_then(|event| view.catalogue.event(event));
-        let row = row.ok_or_else(Problem::internal)?;
+        let row =
+            row.ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         let markets = markets_of(view, row, Drafts::Shown);
         Ok((row.id, EventDetailJson::of(view, row, &markets)))
     })?;

@@ -45,10 +45,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let label = form.field("label", text(|label| parse::words(label, NAME_BYTES_MAX)));
     let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    let key = ApiKey::draw().map_err(|error| {
-        tracing::error!(%error, "no API key could be drawn");
-        Problem::internal()
-    })?;
+    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let answer = call.submit(Command::AddKey { user, role, label, hash: key.hash() }).await?;
     let added = answer.effects().iter().find_map(|effect| match effect {
         Effect::KeyAdded { key, .. } => Some(*key),
@@ -56,7 +53,8 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     });
     let (_, (key_id, row)) = call.look(|view| {
         let row = added.and_then(|key| view.accounts.key(key));
-        row.map(|row| (row.id, KeyJson::from(row))).ok_or_else(Problem::internal)
+        row.map(|row| (row.id, KeyJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
     })?;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
     Reply::created(answer.sequence(), location, &NewKeyJson { key: key.reveal(), row })

@@ -36,7 +36,10 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = form.path("userId", parse::user_id);
     let id = form.finish(id)?;
     let (sequence, user) = call.look(|view| {
-        let row = view.accounts.user(user_no(view, id)?).ok_or_else(Problem::internal)?;
+        let row = view
+            .accounts
+            .user(user_no(view, id)?)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         Ok(UserJson::from(row))
     })?;
     Reply::ok(sequence, &user)
@@ -55,7 +58,8 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     });
     let (_, (id, user)) = call.look(|view| {
         let row = created.and_then(|user| view.accounts.user(user));
-        row.map(|row| (row.id, UserJson::from(row))).ok_or_else(Problem::internal)
+        row.map(|row| (row.id, UserJson::from(row)))
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
     })?;
     Reply::created(answer.sequence(), format!("{BASE}/admin/users/{id}"), &user)
 }
@@ -84,7 +88,8 @@ async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<R
         }
         _ => None,
     });
-    let (available, reserved) = left.ok_or_else(Problem::internal)?;
+    let (available, reserved) =
+        left.ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
     let (_, balance) =
         call.look(|view| Ok(BalanceJson::new(available, reserved, view.accounts.currency())))?;
     Reply::ok(answer.sequence(), &balance)

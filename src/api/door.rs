@@ -63,10 +63,7 @@ impl Door {
     {
         let id = self.next_id();
         let attended = caught(self.attend(request)).await;
-        let outcome = attended.unwrap_or_else(|| {
-            tracing::error!(request_id = %id, "an endpoint panicked; its request got a 500");
-            Err(Problem::internal())
-        });
+        let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         self.respond(outcome, &id)
     }
 
@@ -123,6 +120,9 @@ impl Door {
         let mut response = match outcome {
             Ok(reply) => success(reply),
             Err(problem) => {
+                if let Some(cause) = problem.cause {
+                    tracing::error!(cause, request_id, "a request got a 500");
+                }
                 let sequence = problem.sequence.unwrap_or_else(|| self.engine.read().watermark());
                 failure(&problem, sequence, request_id)
             }
@@ -260,5 +260,16 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
         headers.insert(name, value);
     } else {
         tracing::error!(%name, "a header could not be set");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_answer() {
+        assert_eq!(caught(async { 1 }).await, Some(1));
+        assert_eq!(caught(async { panic!("expected by this test") }).await, None::<u8>);
     }
 }

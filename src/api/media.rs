@@ -49,17 +49,17 @@ fn is_json(value: &HeaderValue) -> bool {
 mod tests {
     use super::*;
 
-    fn headers(name: hyper::header::HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &hyper::header::HeaderName, values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(&name, HeaderValue::from_str(value).unwrap());
+            headers.append(name, HeaderValue::from_str(value).unwrap());
         }
         headers
     }
 
     #[test]
     fn accept_is_read_as_a_list_of_ranges() {
-        let takes = |values: &[&str]| takes_json(&headers(ACCEPT, values));
+        let takes = |values: &[&str]| takes_json(&headers(&ACCEPT, values));
         assert!(takes(&[]));
         assert!(takes(&["*/*"]) && takes(&["application/*;q=0.5"]));
         assert!(takes(&["text/html, application/json;q=0.9"]));
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn only_utf_8_json_is_read() {
-        let sends = |values: &[&str]| sends_json(&headers(CONTENT_TYPE, values));
+        let sends = |values: &[&str]| sends_json(&headers(&CONTENT_TYPE, values));
         assert!(sends(&[]) && sends(&["application/json"]));
         assert!(sends(&["Application/Json; charset=UTF-8"]));
         assert!(!sends(&["application/json; charset=latin1"]));

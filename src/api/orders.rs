@@ -27,7 +27,10 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
     let answer = call.submit(Command::PlaceOrder(terms)).await?;
     let placed = PlacedJson::of(answer.sequence(), answer.time(), answer.effects());
-    let placed = placed.ok().flatten().ok_or_else(Problem::internal)?;
+    let placed = placed
+        .ok()
+        .flatten()
+        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
     Reply::ok(answer.sequence(), &placed)
 }
 
@@ -119,7 +122,10 @@ fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, P
 /// The answer to a command that changed an order: the order.
 fn reply_with(call: &Call, sequence: Sequence, order: OrderNo) -> Result<Reply, Problem> {
     let (_, order) = call.look(|view| {
-        let row = view.orders.order(order).ok_or_else(Problem::internal)?;
+        let row = view
+            .orders
+            .order(order)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
         Ok(OrderJson::of(view, row))
     })?;
     Reply::ok(sequence, &order)

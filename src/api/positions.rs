@@ -18,7 +18,10 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let rows = view.positions.of(call.caller.user);
         let count = rows.len();
         let (rows, paging) = page.cut_known(rows.into_iter(), count);
-        let position = |row| PositionJson::of(view, row).ok_or_else(Problem::internal);
+        let position = |row| {
+            PositionJson::of(view, row)
+                .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
+        };
         let positions = rows.into_iter().map(position).collect::<Result<_, _>>()?;
         Ok(PositionsJson { positions, paging })
     })?;

@@ -205,12 +205,21 @@ pub struct Problem {
     pub sequence: Option<Sequence>,
     /// The methods that the path has, where another was asked.
     pub allow: Option<String>,
+    /// What went wrong on our side: for the log, never for the client.
+    pub cause: Option<&'static str>,
 }
 
 impl Problem {
     /// A problem that its kind and a sentence say all about.
     pub fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem { kind, detail: detail.into(), errors: Vec::new(), sequence: None, allow: None }
+        Problem {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            sequence: None,
+            allow: None,
+            cause: None,
+        }
     }
 
     /// A form with these bad fields.
@@ -243,9 +252,10 @@ impl Problem {
         Problem { sequence: Some(sequence), ..Problem::of(reject) }
     }
 
-    /// Something that cannot happen did; what it was belongs in the log, not in the answer.
-    pub fn internal() -> Problem {
-        Problem::new(Kind::Internal, "the request could not be answered; this is our fault")
+    /// Something that cannot happen did; `cause` says what, to the log.
+    pub fn internal(cause: &'static str) -> Problem {
+        let detail = "the request could not be answered; this is our fault";
+        Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
     }
 }
 

@@ -22,10 +22,8 @@ pub struct Reply {
 impl Reply {
     /// An answer that says this.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
-        let body = serde_json::to_vec(content).map_err(|error| {
-            tracing::error!(%error, "an answer could not be printed");
-            Problem::internal()
-        })?;
+        let body = serde_json::to_vec(content)
+            .map_err(|_| Problem::internal("an answer could not be printed"))?;
         Ok(Reply { status: StatusCode::OK, sequence, location: None, body })
     }
 

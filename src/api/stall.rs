@@ -100,7 +100,7 @@ mod tests {
             let error = near.write_all(b"more than fits").await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
 
-            let mut near = Impatient::new(near.stream, Duration::from_secs(60));
+            let mut near = Impatient::new(near.stream, Duration::from_mins(1));
             let mut read = [0_u8; 12];
             let (written, taken) =
                 tokio::join!(near.write_all(b"12345678"), far.read_exact(&mut read));

@@ -6,6 +6,7 @@ pub mod logging;
 pub mod serve;
 pub mod bootstrap;
 pub mod play;
+pub mod demo;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Failure;
 use super::bootstrap::bootstrap;
+use super::demo::{self, banner, seed};
 use super::logging::{self, LogFormat};
 use crate::api::{self, keys};
 use crate::engine::start::{self, Running};
@@ -67,9 +68,8 @@ pub struct ServeArgs {
 /// [`Failure`], with what to do about it.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let operator_key = operator_key()?;
-    if args.demo && !args.listen.ip().is_loopback() {
-        let why = "--demo has public keys, so it listens on loopback addresses only";
-        return Err(Failure::Usage(why.to_owned()));
+    if args.demo {
+        demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     logging::start(args.log_format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -110,6 +110,10 @@ async fn serve(
 ) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let engine = running.engine();
+    // A demo's journal keeps its public keys, however it is started.
+    if seed::is_a_demo(&engine.read()) {
+        demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
     let drawn = bootstrap(&engine, operator_key).await?;
     if let Some(key) = &drawn {
         say(&format!("operator key: {}", key.reveal()))?;
@@ -120,7 +124,15 @@ async fn serve(
     let address = listener
         .local_addr()
         .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
+    if args.demo {
+        let seeded =
+            seed::seed(&engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        tracing::info!(?seeded, "demo is ready");
+    }
     say(&format!("listening on http://{address}"))?;
+    if args.demo {
+        say(&banner::banner(&engine.read(), address))?;
+    }
     let limits = api::Limits::STANDARD;
     api::serve(listener, engine, limits, async move { signals.first().await })
         .await

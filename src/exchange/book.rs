@@ -67,7 +67,8 @@ impl Book {
         }
     }
 
-    /// The best price of the side that an order meets, if its limit reaches it.
+    /// The best price of the side that an order meets, if its limit reaches it (script
+    /// `pitfall_price_priority`).
     pub fn crossed_by(&self, direction: Direction, limit: Tick) -> Option<Tick> {
         let best = self.best(direction.opposite())?;
         let crosses = match direction {
@@ -119,7 +120,7 @@ impl Book {
         std::iter::successors(first, move |slot| pool.queue(*slot).ok()?.after)
     }
 
-    /// Puts an order of the pool at the end of its level's queue.
+    /// Puts an order of the pool at the end of its level's queue (script `pitfall_time_priority`).
     pub fn push(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
         let order = pool.get(slot)?;
         let (side, tick, remaining) = (order.direction(), order.price, order.backing.remaining()?);
@@ -145,6 +146,8 @@ impl Book {
         let order = pool.get(slot)?;
         let (side, tick, remaining) = (order.direction(), order.price, order.backing.remaining()?);
         let Links { before, after } = pool.queue(slot)?;
+        // A link left to the order that goes loses all behind it: scripts pitfall_lost_orders,
+        // pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.
         if let Some(before) = before {
             pool.queue_mut(before)?.after = after;
         }
@@ -156,18 +159,21 @@ impl Book {
         if before.is_none() {
             level.first = after;
         }
+        // Script pitfall_add_after_tail_cancelled.
         if after.is_none() {
             level.last = before;
         }
         level.quantity = level.quantity.minus(remaining)?;
         level.orders = level.orders.checked_sub(1).ok_or(Broken::Dangling)?;
+        // Script pitfall_stale_best_price.
         if level.orders == 0 {
             ladder.occupied &= !(1_u128 << tick.get());
         }
         Ok(())
     }
 
-    /// Lowers what stands at a price; the order concerned keeps its place.
+    /// Lowers what stands at a price; the order concerned keeps its place (script
+    /// `pitfall_depth_per_level`).
     pub fn reduce(&mut self, side: Direction, tick: Tick, by: Lots) -> Result<(), Broken> {
         let level = self.ladder_mut(side).level_mut(tick)?;
         level.quantity = level.quantity.minus(by)?;

@@ -162,7 +162,8 @@ mod tests {
             ms in 0..TimeMs::MAX.get(), later in 0..1000_i64,
             a in 0..1_u64 << 48, b in 0..1_u64 << 48, i in 0..=INDEX_MAX, j in 0..=INDEX_MAX,
         ) {
-            let (t, u) = (TimeMs::new(ms).unwrap(), TimeMs::new((ms + later).min(TimeMs::MAX.get())).unwrap());
+            let time = |ms: i64| TimeMs::new(ms.min(TimeMs::MAX.get())).unwrap();
+            let (t, u) = (time(ms), time(ms + later));
             let (a, b) = (Sequence::new(a), Sequence::new(b));
             let (x, y) = (TradeId::derive(t, a, i), TradeId::derive(u, b, j));
             prop_assert_eq!(x.sequence(), a);

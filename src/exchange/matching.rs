@@ -1,35 +1,25 @@
 //! Placing, matching, amending and cancelling orders (semantics 4 and 5).
 //!
-//! A command first passes every check without changing anything, then happens whole.
+//! A command first passes every check (`admission.rs`), then happens whole.
 
-use super::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
+use super::admission::admit_backing;
+use super::command::{PlaceOrder, SelfTradePrevention, TimeInForce};
 use super::due::Due;
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Position, Purse, Terms};
+use super::ledger::{Position, Terms};
 use super::lifecycle::MarketStatus;
 use super::orders::{Order, Slot};
 use super::reject::Reject;
-use super::rules::VENUE_OPEN_ORDERS_MAX;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
 impl Order {
-    fn terms(&self) -> Terms {
+    /// What the ledger needs to know of it.
+    pub(super) fn terms(&self) -> Terms {
         Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
     }
-}
-
-/// Contracts and funds.
-fn admit_backing(order: &Order, purse: &Purse) -> Result<(), Stop> {
-    if order.condition.reduce_only() && !order.backing.cash.is_zero() {
-        return Err(Stop::Refused(Reject::ReduceOnlyExceeded));
-    }
-    if !purse.affords(order.terms(), order.backing)? {
-        return Err(Stop::Refused(Reject::InsufficientFunds));
-    }
-    Ok(())
 }
 
 impl Exchange {
@@ -124,6 +114,7 @@ impl Exchange {
         }
         self.unlink(slot)?;
         self.tell_position(user, order.market, effects)?;
+        // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
         Ok(self.finish_incoming(order, stopped, effects)?)
     }
@@ -160,103 +151,6 @@ impl Exchange {
         Ok(())
     }
 
-    // -----------------------------------------------------------------------------------------
-    // Checks: nothing changes here.
-
-    /// Market, time and limits, in order of precedence; hands out the owner's purse.
-    fn admit_order(&self, terms: &PlaceOrder, at: Stamp) -> Result<Purse, Stop> {
-        self.known_user(terms.user)?;
-        if let Some(trader) = terms.copy_from {
-            self.known_user(trader)?;
-        }
-        let market = self.public_market(terms.market)?;
-        if market.status_at(at.time) != MarketStatus::Active {
-            return Err(Stop::Refused(Reject::MarketNotActive));
-        }
-        let rests = match terms.time_in_force {
-            TimeInForce::GoodTillCancelled { expires_at } => {
-                if expires_at.is_some_and(|expires_at| at.time >= expires_at) {
-                    return Err(Stop::Refused(Reject::OrderTooLate));
-                }
-                true
-            }
-            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => false,
-        };
-        if terms.valid_until.is_some_and(|valid_until| at.time > valid_until) {
-            return Err(Stop::Refused(Reject::OrderTooLate));
-        }
-        if rests
-            && (self.orders.count_of(terms.user) >= self.user_open_orders_max()
-                || self.orders.count() >= VENUE_OPEN_ORDERS_MAX)
-        {
-            return Err(Stop::Refused(Reject::OpenOrderLimit));
-        }
-        Ok(self.ledger.purse(terms.user, terms.market)?)
-    }
-
-    /// A post-only order may meet nothing that stands, its owner's own orders included.
-    fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
-        if order.condition.post_only() {
-            for slot in self.reachable(order)? {
-                if !self.orders.get(slot)?.expired(at.time) {
-                    return Err(Stop::Refused(Reject::PostOnlyWouldCross));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the whole order would be filled under its self-trade mode: with `CANCEL_MAKER`
-    /// everything but its owner's orders counts, else nothing behind the first of them.
-    fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
-        let wanted = order.backing.remaining()?;
-        let mut found = Lots::ZERO;
-        for slot in self.reachable(order)? {
-            let maker = self.orders.get(slot)?;
-            if maker.expired(at.time) {
-                continue;
-            }
-            if maker.user == order.user {
-                match order.self_trade {
-                    SelfTradePrevention::CancelMaker => continue,
-                    SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth => break,
-                }
-            }
-            found = found.plus(maker.backing.remaining()?)?;
-            if found >= wanted {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The resting orders that an order's limit reaches, in the order of matching.
-    fn reachable(&self, order: &Order) -> Result<impl Iterator<Item = Slot> + '_, Broken> {
-        let book = &self.market_state(order.market)?.book;
-        let (direction, limit) = (order.direction(), order.price);
-        let side = direction.opposite();
-        let within = move |tick: &Tick| match direction {
-            Direction::Up => *tick <= limit,
-            Direction::Down => *tick >= limit,
-        };
-        let prices = book.levels(side).map(|(tick, _)| tick).take_while(within);
-        Ok(prices.flat_map(move |tick| book.queue(&self.orders, side, tick)))
-    }
-
-    /// A resting order of this user. The exchange keeps no memory of orders that no longer stand.
-    fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
-        self.known_user(user)?;
-        let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;
-        if self.orders.get(slot)?.user == user {
-            Ok(slot)
-        } else {
-            Err(Stop::Refused(Reject::OrderNotFound))
-        }
-    }
-
-    // -----------------------------------------------------------------------------------------
-    // Changes.
-
     /// Trades an incoming order, already backed, against the book. Says why matching stopped
     /// before the order's limit or quantity did, if it did.
     fn match_incoming(
@@ -266,6 +160,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<Option<CancelReason>, Broken> {
         let side = taker.direction().opposite();
+        // A loop, without a cap: script pitfall_long_sweep.
         let mut trades = TradeIndex(0);
         while !taker.backing.remaining()?.is_zero() {
             let book = &self.market_state(taker.market)?.book;
@@ -304,6 +199,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let maker = self.orders.get_mut(slot)?;
+        // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
         maker.filled = maker.filled.plus(quantity)?;
@@ -311,6 +207,7 @@ impl Exchange {
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
 
+        // Script pitfall_maker_price.
         let (market, price) = (taker.market, maker.price);
         self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
         self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;

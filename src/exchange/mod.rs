@@ -16,6 +16,7 @@ pub mod book;
 pub mod ledger;
 pub mod market;
 pub mod due;
+pub mod admission;
 pub mod matching;
 pub mod venue;
 pub mod invariant;

@@ -208,11 +208,13 @@ impl OrderPool {
             self.entry_mut(previous)?.owner.after = owner.after;
         }
         let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        // Script pitfall_owners_list.
         if owner.before.is_none() {
             list.newest = owner.after;
         }
         list.count = list.count.checked_sub(1).ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
+        // No number leads to the slot's next order: scripts pitfall_stale_id, pitfall_reused_slot.
         self.by_number.remove(order.no.0)?;
         Ok(order)
     }

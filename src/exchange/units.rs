@@ -607,7 +607,9 @@ mod tests {
         }
 
         #[test]
-        fn shares_never_lose_the_last_unit(cost in 0..i64::MAX, a in 0..u64::MAX / 2, b in 1..u64::MAX / 2) {
+        fn shares_never_lose_the_last_unit(
+            cost in 0..i64::MAX, a in 0..u64::MAX / 2, b in 1..u64::MAX / 2,
+        ) {
             let (part, whole) = (Lots(a.min(b)), Lots(b));
             let taken = Money(cost).share(part, whole).unwrap();
             let left = Money(cost).take(taken).unwrap();

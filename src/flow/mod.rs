@@ -323,7 +323,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PLACE: &str = r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","side":"BUY","price":"0.40","qty":"2.50","tif":"GTC"}"#;
+    const PLACE: &str = concat!(
+        r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","side":"BUY","#,
+        r#""price":"0.40","qty":"2.50","tif":"GTC"}"#
+    );
     const CANCEL: &str = r#"{"t_ms":2,"market":"m","op":"cancel","ref":1,"acct":"a"}"#;
 
     fn read(lines: &[&str]) -> Result<Flow, FlowError> {

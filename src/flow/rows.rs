@@ -328,7 +328,10 @@ mod tests {
 
     #[test]
     fn a_command_needs_every_member_of_its_kind() {
-        let whole = r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"yes","side":"SELL","price":"0.05","qty":"0.000001","tif":"IOC","src":"x"}"#;
+        let whole = concat!(
+            r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"yes","#,
+            r#""side":"SELL","price":"0.05","qty":"0.000001","tif":"IOC","src":"x"}"#
+        );
         let row = CommandRow::read(LINE, whole.as_bytes()).unwrap();
         let Action::Place(order) = row.action else { panic!("{row:?}") };
         assert_eq!(order.wording, Wording { outcome: Outcome::Yes, side: Side::Sell });
@@ -349,8 +352,14 @@ mod tests {
 
     #[test]
     fn both_wordings_of_a_book_are_one_book() {
-        let asks = r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1"]],"yes_asks":[["0.52","3.00"],["0.60","1"]]}"#;
-        let bids = r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1.0"]],"no_bids":[["0.48","3"],["0.40","1"]]}"#;
+        let asks = concat!(
+            r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1"]],"#,
+            r#""yes_asks":[["0.52","3.00"],["0.60","1"]]}"#
+        );
+        let bids = concat!(
+            r#"{"after_line":9,"market":"m","yes_bids":[["0.40","1.0"]],"#,
+            r#""no_bids":[["0.48","3"],["0.40","1"]]}"#
+        );
         let book = BookRow::read(LINE, asks.as_bytes()).unwrap();
         assert_eq!(book, BookRow::read(LINE, bids.as_bytes()).unwrap());
         assert_eq!(book.asks[0].price.get(), 52);
@@ -360,7 +369,10 @@ mod tests {
 
     #[test]
     fn positions_merge_their_pairs() {
-        let row = r#"{"market":"m","acct":"a","yes":5865,"no":12822,"net_yes":-6957,"cash_cents":-1085864,"volume":18687,"fills":12}"#;
+        let row = concat!(
+            r#"{"market":"m","acct":"a","yes":5865,"no":12822,"net_yes":-6957,"#,
+            r#""cash_cents":-1085864,"volume":18687,"fills":12}"#
+        );
         let row = PositionRow::read(LINE, row.as_bytes()).unwrap();
         let merged = row.gross(PositionUnit::Hundredths).merged();
         assert_eq!(merged.net_lots, -69_570_000);

@@ -6,8 +6,10 @@ pub mod block;
 pub mod fields;
 pub mod marker;
 pub mod memory;
+pub mod portable;
 pub mod record;
 pub mod recovery;
+pub mod replay;
 pub mod sled;
 pub mod store;
 

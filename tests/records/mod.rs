@@ -112,6 +112,10 @@ fn catalogue_command() -> BoxedStrategy<Command> {
                 dispute_window_seconds,
             }))
         });
+    prop_oneof![event, draft, revision_command()].boxed()
+}
+
+fn revision_command() -> BoxedStrategy<Command> {
     let event_revision = (
         any::<u32>(),
         option::of(texts()),
@@ -153,7 +157,7 @@ fn catalogue_command() -> BoxedStrategy<Command> {
             };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         });
-    prop_oneof![event, draft, event_revision, market_revision].boxed()
+    prop_oneof![event_revision, market_revision].boxed()
 }
 
 fn market_command() -> BoxedStrategy<Command> {

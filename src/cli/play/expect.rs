@@ -58,12 +58,7 @@ impl ExpectedFills {
             if fill.line > last_line(flow) {
                 continue;
             }
-            let belongs = at(flow, fill.line).is_some_and(|command| {
-                command.order == fill.taker
-                    && Some(command.market) == flow.market(&fill.market)
-                    && matches!(command.action, Action::Place(o) if o.wording.outcome == fill.outcome)
-            });
-            if !belongs {
+            if !belongs(flow, &fill) {
                 let what = format!("order {} on line {}", fill.taker.0, fill.line.0);
                 return Err(ExpectationError::Foreign { line, what });
             }
@@ -166,6 +161,16 @@ fn read_positions(
     Ok(positions)
 }
 
+/// Whether the flow has the taker's order on the line that a fill names.
+fn belongs(flow: &Flow, fill: &FillRow) -> bool {
+    at(flow, fill.line).is_some_and(|command| {
+        let Action::Place(order) = command.action else { return false };
+        command.order == fill.taker
+            && Some(command.market) == flow.market(&fill.market)
+            && order.wording.outcome == fill.outcome
+    })
+}
+
 fn last_line(flow: &Flow) -> LineNo {
     flow.lines().last().map_or(LineNo(0), |command| command.line)
 }
@@ -198,7 +203,10 @@ mod tests {
     #[test]
     fn expectations_of_another_flow_are_refused() {
         let flow = Flow::read(sample::flow(), None).unwrap();
-        let fill = r#"{"line":1,"market":"k1","taker":2,"maker":1,"outcome":"yes","price":"0.40","qty":"1"}"#;
+        let fill = concat!(
+            r#"{"line":1,"market":"k1","taker":2,"maker":1,"outcome":"yes","#,
+            r#""price":"0.40","qty":"1"}"#
+        );
         let error = ExpectedFills::read(Source::bytes(fill), &flow).unwrap_err();
         assert_eq!(error.to_string(), "line 1: does not belong to this flow: order 2 on line 1");
         let book = r#"{"after_line":1,"market":"zz","yes_bids":[],"yes_asks":[]}"#;

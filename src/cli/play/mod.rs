@@ -34,16 +34,17 @@ use summary::{Latencies, Summary};
 /// Exit code where the arguments or the files were at fault.
 const EXIT_USAGE: u8 = 2;
 
-/// Plays recorded order flow against a running server through its REST interface, and compares
-/// every fill, book and position with what must come out.
-///
-/// Makes the flow's markets and accounts anew on each run, funds the accounts, and plays the
-/// markets side by side, each over one connection, each market's commands in order, as fast as the
-/// answers come. Ends with throughput, latency percentiles and the number of differences.
-///
-/// Exit code: 0 no difference; 1 differences, or the server could not be played on; 2 the
-/// arguments or the files are at fault.
+const DETAILS: &str = "\
+Makes the flow's markets and accounts anew on each run, funds the accounts, and plays the markets
+side by side, each over one connection, each market's commands in order, as fast as the answers
+come. The summary on stdout has throughput, latency percentiles and the number of differences.
+
+Exit codes: 0 no difference; 1 differences, or the server could not be played on; 2 the arguments
+or the files are at fault.";
+
+/// What `play` can be told.
 #[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
 pub struct PlayArgs {
     /// The flow: one command a line, JSON, plain or gzip
     #[arg(value_name = "FLOW.jsonl[.gz]")]

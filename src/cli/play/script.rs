@@ -375,7 +375,10 @@ mod tests {
         };
         assert_eq!(
             serde_json::to_string(&OrderBody::of("m", &order)).unwrap(),
-            r#"{"marketId":"m","outcomeId":"no","side":"SELL","orderType":"LIMIT","price":"0.05","quantity":"2.5","timeInForce":"IOC"}"#
+            concat!(
+                r#"{"marketId":"m","outcomeId":"no","side":"SELL","orderType":"LIMIT","#,
+                r#""price":"0.05","quantity":"2.5","timeInForce":"IOC"}"#
+            )
         );
     }
 

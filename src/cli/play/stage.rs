@@ -1,7 +1,6 @@
 //! The set-up: the operator makes the flow's markets and accounts on the server and funds them.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat};
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::answers::{Created, CreatedKey, Problem, read};
 use super::client::{ApiKey, Ask, ClientError, Connection, Target};
+use crate::engine::clock;
 use crate::exchange::units::{MONEY_PER_UNIT, Money};
 use crate::flow::Flow;
 
@@ -84,8 +84,7 @@ pub fn deposit_of(flow: &Flow) -> Result<Money, StageError> {
 /// The first thing that could not be made.
 pub async fn build(target: &Target, operator: &ApiKey, flow: &Flow) -> Result<Stage, StageError> {
     let deposit = deposit_of(flow)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_ms = i64::try_from(now.as_millis()).unwrap_or(0);
+    let now_ms = clock::now().get();
     let run = format!("{now_ms:x}");
 
     let mut desk = Desk::open(target, operator).await?;
@@ -133,7 +132,9 @@ impl<'a> Desk<'a> {
         let category = json!({"name": format!("Flow {name}"), "slug": slug});
         let category: Created = self.post("/admin/categories", &category).await?;
         let title = json!({
-            "pt": format!("Fluxo {name}"), "en": format!("Flow {name}"), "es": format!("Flujo {name}"),
+            "pt": format!("Fluxo {name}"),
+            "en": format!("Flow {name}"),
+            "es": format!("Flujo {name}"),
         });
         let about = json!({
             "pt": format!("Ordens gravadas, reproduzidas como {slug}."),
@@ -207,7 +208,10 @@ mod tests {
     fn the_deposit_is_more_than_the_need_and_a_power_of_ten() {
         let flow = Flow::read(crate::flow::sample::flow(), None).unwrap();
         assert_eq!(deposit_of(&flow).unwrap().to_string(), "1000000.00");
-        let huge = r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","side":"BUY","price":"0.99","qty":"100000000","tif":"GTC"}"#;
+        let huge = concat!(
+            r#"{"t_ms":1,"market":"m","op":"place","ref":1,"acct":"a","outcome":"no","#,
+            r#""side":"BUY","price":"0.99","qty":"100000000","tif":"GTC"}"#
+        );
         let deposit = |source| deposit_of(&Flow::read(source, None).unwrap());
         assert_eq!(deposit(Source::bytes(huge)).unwrap().to_string(), "100000000.00");
         assert_eq!(deposit(Source::bytes("")).unwrap().to_string(), "1.00");

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 use super::audit::Audited;
-use super::compare::{Differences, SHOWN_MAX};
+use super::compare::{Differences, LEVELS_SHOWN_MAX, SHOWN_MAX};
 use super::script::Counts;
 use crate::exchange::units::Money;
 
@@ -218,8 +218,9 @@ impl Summary {
         };
         writeln!(
             f,
-            "compared     {fills}, {} trades with both parties' lists, {} books (50 levels a side, both views)",
-            self.audited.trades, self.counts.books
+            "compared     {fills}, {} trades with both parties' lists, {} books ({} levels a side, \
+             both views)",
+            self.audited.trades, self.counts.books, LEVELS_SHOWN_MAX
         )?;
         writeln!(
             f,

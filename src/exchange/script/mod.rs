@@ -2,7 +2,8 @@
 //! scripts, the replay tool and bug reports write and read the same lines.
 //!
 //! Must not know: how the exchange decides. It names things and puts commands and effects in
-//! words; a ladder is drawn from effects alone, so that it can contradict the book.
+//! words; where a name depends on a decision, an exchange is asked. A ladder is drawn from effects
+//! alone, so that it can contradict the book.
 //!
 //! # The lines
 //! `NAME` is a letter, then letters, digits, `-` or `_`; `?7` stands wherever a name does, for
@@ -49,6 +50,7 @@ pub mod print;
 mod reader;
 mod words;
 
+use super::Exchange;
 use super::command::Record;
 use super::effect::Effect;
 use super::units::{Sequence, UnitError};
@@ -118,10 +120,31 @@ pub enum ScriptError {
     At(usize, Box<ScriptError>),
 }
 
+/// Says of each record whether it made what it asked for, by applying it to an exchange of its
+/// own. Of records that do not begin with the first, or that no exchange can apply, nobody knows;
+/// they count as taken, for the writer of a script and for its reader alike.
+struct Witness(Option<Exchange>);
+
+impl Witness {
+    fn from(first: Sequence) -> Witness {
+        Witness((first == Sequence::new(1)).then(Exchange::new))
+    }
+
+    fn verdict(&mut self, record: &Record) -> Verdict {
+        let mut effects = Vec::new();
+        let applied = self.0.as_mut().map(|exchange| exchange.apply(record, &mut effects));
+        if !matches!(applied, Some(Ok(()))) {
+            self.0 = None;
+        }
+        Verdict::of(&effects)
+    }
+}
+
 /// Writes records, dense in their sequence, as a script that reads back as the same records.
 pub fn print(records: &[Record]) -> String {
     let first = records.first().map_or(Sequence::new(1), |record| record.sequence);
     let mut names = Names::starting_at(first);
+    let mut witness = Witness::from(first);
     let mut script = String::new();
     if first != Sequence::new(1) {
         script = format!("{FROM} {first}\n");
@@ -130,15 +153,15 @@ pub fn print(records: &[Record]) -> String {
         let line = names.christen(record.clone());
         script.push_str(&print::line(&line, &names));
         script.push('\n');
-        names.follow(&line, Verdict::Taken);
+        names.follow(&line, witness.verdict(&line.record));
     }
     script
 }
 
-/// Reads a script as records. Nothing is applied, so a creation counts as made even where the
-/// exchange would refuse it; [`print`] counts the same way.
+/// Reads a script as records.
 pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
     let mut names = Names::starting_at(Sequence::new(1));
+    let mut witness = Witness::from(Sequence::new(1));
     let mut records = Vec::new();
     for (index, text) in script.lines().enumerate() {
         let text = text.trim();
@@ -150,11 +173,15 @@ pub fn parse(script: &str) -> Result<Vec<Record>, ScriptError> {
             let first =
                 first.trim().parse().map_err(|_| at(ScriptError::Unexpected(text.into())))?;
             names = Names::starting_at(Sequence::new(first));
+            witness = Witness::from(Sequence::new(first));
             continue;
         }
         let line = parse::line(text, &names).map_err(at)?;
-        names.follow(&line, Verdict::Taken);
+        names.follow(&line, witness.verdict(&line.record));
         records.push(line.record);
     }
     Ok(records)
 }
+
+#[cfg(test)]
+mod tests;

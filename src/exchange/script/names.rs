@@ -15,10 +15,10 @@ const NAME_CHARS_MAX: usize = 24;
 /// What stands before a number that has no name.
 const NUMBER_MARK: char = '?';
 /// Words that begin a line, or stand where a name could, and so are no names.
-const RESERVED: [&str; 27] = [
+const RESERVED: [&str; 26] = [
     "all", "book", "category", "clock", "close", "deposit", "dispute", "event", "from", "given",
     "key", "market", "no", "none", "pic", "publish", "reopen", "resolve", "revise", "revoke",
-    "suspend", "user", "venue", "void", "withdraw", "yes", "check",
+    "suspend", "user", "venue", "void", "withdraw", "yes",
 ];
 
 /// Whether a word can be a name.
@@ -42,10 +42,8 @@ impl Table {
     /// The number that a name stands for.
     fn number(&self, name: &str) -> Result<u64, ScriptError> {
         let unknown = || ScriptError::UnknownName(name.to_owned());
-        match name.strip_prefix(NUMBER_MARK) {
-            Some(digits) => digits.parse().map_err(|_| unknown()),
-            None => self.numbers.get(name).copied().ok_or_else(unknown),
-        }
+        let digits = || name.strip_prefix(NUMBER_MARK)?.parse().ok();
+        self.numbers.get(name).copied().or_else(digits).ok_or_else(unknown)
     }
 
     /// The same for things numbered by 32 bits.

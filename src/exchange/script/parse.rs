@@ -46,7 +46,7 @@ impl Reader<'_> {
             "revise" => self.revision()?,
             "revoke" => {
                 let key = self.names.key(self.bare("a key")?)?;
-                self.expect("of")?;
+                self.pass_over("of")?;
                 Command::RevokeKey { user: self.user()?, key }
             }
             "deposit" => Command::Deposit {
@@ -90,7 +90,7 @@ impl Reader<'_> {
                 let profile_name = self.next_if_quoted().unwrap_or_else(|| name.clone());
                 let mut profile_pic = picture(&name);
                 if self.peek() == Some("pic") {
-                    self.expect("pic")?;
+                    self.pass_over("pic")?;
                     profile_pic = self.quoted()?;
                 }
                 Command::CreateUser { profile_name, profile_pic }
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 
     fn key(&mut self, name: &str) -> Result<Command, ScriptError> {
-        self.expect("for")?;
+        self.pass_over("for")?;
         let user = self.user()?;
         let (mut role, mut label, mut hash) = (Role::Trader, name.to_owned(), key_hash(name));
         while let Some(part) = self.next_if_bare() {
@@ -217,7 +217,7 @@ impl Reader<'_> {
             "reopen" => {
                 let mut deadline = None;
                 if self.peek() == Some("until") {
-                    self.expect("until")?;
+                    self.pass_over("until")?;
                     deadline = Some(self.moment()?);
                 }
                 Command::ReopenMarket { market, deadline }
@@ -238,7 +238,7 @@ impl Reader<'_> {
             "sell" => return self.place(user, Side::Sell),
             "amend" => self.amend(user)?,
             "cancel" if self.peek() == Some("all") => {
-                self.expect("all")?;
+                self.pass_over("all")?;
                 let market = self.peek().is_some().then(|| self.market()).transpose()?;
                 Command::CancelOrders { user, market }
             }

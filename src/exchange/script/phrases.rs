@@ -77,7 +77,7 @@ fn moved(effect: &Effect, now: TimeMs, names: &Names) -> String {
         text.extend([format!(" until {}", moment(*deadline, now))]);
     }
     if let Some(winner) = winner {
-        text.extend([format!(", {} won", winner.id())]);
+        text.extend([", ", winner.id(), " announced"]);
     }
     if let Some(price) = settled_at {
         text.extend([format!(", yes pays {price}")]);

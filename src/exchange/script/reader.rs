@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over a word that must stand here.
-    pub fn expect(&mut self, word: &'static str) -> Result<(), ScriptError> {
+    pub fn pass_over(&mut self, word: &'static str) -> Result<(), ScriptError> {
         let found = self.bare(word)?;
         if found == word { Ok(()) } else { Err(ScriptError::Unexpected(found.to_owned())) }
     }

@@ -110,7 +110,7 @@ pub fn parse_moment(text: &str, now: TimeMs) -> Result<TimeMs, ScriptError> {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').ok_or_else(bad)?),
     };
-    let ms = i64::try_from(parse_span(rest)?).map_err(|_| bad())?;
+    let ms = i64::try_from(parse_span(rest).map_err(|_| bad())?).map_err(|_| bad())?;
     let ms = now.get().checked_add(sign * ms).ok_or_else(bad)?;
     TimeMs::new(ms).ok_or_else(bad)
 }

@@ -1,0 +1,40 @@
+//! Appends blocks to a journal and says so after each: a journal's life in twenty lines, and what
+//! tests/durability.sh looks at from outside.
+//!
+//!     cargo run --example journal_append -- DATA_DIRECTORY COUNT
+
+use std::env;
+use std::error::Error;
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::rules::Rules;
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::sled::SledJournal;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args_os().skip(1);
+    let data = PathBuf::from(arguments.next().ok_or("which data directory?")?);
+    let count = arguments.next().ok_or("how many blocks?")?;
+    let count: u32 = count.to_str().ok_or("how many blocks?")?.parse()?;
+    let (mut journal, recovered) = SledJournal::open(&data)?;
+    let mut out = stdout();
+    writeln!(out, "opened at {} cut {:?}", recovered.head.sequence, recovered.cut)?;
+    for _ in 0..count {
+        let head = *journal.head();
+        let sequence = head.sequence.next();
+        let first = sequence.get() == 1;
+        let command =
+            if first { Command::OpenVenue(Rules::current()) } else { Command::AdvanceClock };
+        let mut builder = BlockBuilder::new(&head);
+        let record = Record { sequence, time: head.time, command };
+        builder.push(record).map_err(|_| "an empty block has room")?;
+        match journal.append(builder.build()?) {
+            Ok(block) => writeln!(out, "appended {}", block.last())?,
+            Err(error) => writeln!(out, "failed {error}")?,
+        }
+    }
+    Ok(())
+}

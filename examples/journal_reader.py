@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Reads and proves an exported openoutcry journal with Python's standard library alone.
+
+Written from journal-format.md. Checks magic, version, checksum, chain, density and time of every
+block and the form of every record; prints one JSON line a record. Exit code 3: damaged, stderr
+says where.
+
+    openoutcry-replay export DATA journal.blocks && python3 journal_reader.py journal.blocks
+"""
+import hashlib
+import json
+import struct
+import sys
+import zlib
+
+BLOCK_HEADER = struct.Struct("<8sHHIQII32s")
+RECORD_HEADER = struct.Struct("<IHHq")
+BLOCK_BYTES_MAX = 60_000
+TIME_MAX = 253_402_300_799_999
+ORDER_LOTS_MAX = 100_000_000_000_000
+INTEGERS = {"u8": "<B", "u32": "<I", "u64": "<Q", "i64": "<q"}
+
+# number: (name, {field: type}); every kind is at version 1.
+KINDS = {
+    1: ("open_venue", {"rules_version": "u32", "currency": "text",
+                       "user_open_orders_max": "u32"}),
+    2: ("create_user", {"profile_name": "text", "profile_pic": "text"}),
+    3: ("add_key", {"user": "u32", "role": "u8", "label": "text", "hash": "bytes32"}),
+    4: ("revoke_key", {"user": "u32", "key": "u32"}),
+    5: ("deposit", {"user": "u32", "amount": "i64"}),
+    6: ("withdraw", {"user": "u32", "amount": "i64"}),
+    7: ("create_category", {"name": "text", "slug": "text"}),
+    8: ("create_event", {"titles": "texts", "sub_titles": "texts", "descriptions": "texts",
+                         "images": "list<text>", "highlighted": "bool",
+                         "categories": "list<u32>"}),
+    9: ("create_market", {"questions": "texts", "descriptions": "texts", "yes_text": "texts",
+                          "no_text": "texts", "logo": "text", "deadline": "i64",
+                          "categories": "list<u32>", "event": "opt<u32>", "highlighted": "bool",
+                          "dispute_window_seconds": "u32"}),
+    10: ("revise_event", {"event": "u32", "titles": "opt<texts>", "sub_titles": "opt<texts>",
+                          "descriptions": "opt<texts>", "images": "opt<list<text>>",
+                          "highlighted": "opt<bool>", "categories": "opt<list<u32>>"}),
+    11: ("revise_market", {"market": "u32", "questions": "opt<texts>",
+                           "descriptions": "opt<texts>", "yes_text": "opt<texts>",
+                           "no_text": "opt<texts>", "logo": "opt<text>",
+                           "deadline": "opt<i64>", "categories": "opt<list<u32>>",
+                           "highlighted": "opt<bool>"}),
+    12: ("publish_market", {"market": "u32"}),
+    13: ("suspend_market", {"market": "u32"}),
+    14: ("reopen_market", {"market": "u32", "deadline": "opt<i64>"}),
+    15: ("close_market", {"market": "u32"}),
+    16: ("resolve_market", {"market": "u32", "winner": "u8"}),
+    17: ("dispute_market", {"market": "u32"}),
+    18: ("void_market", {"market": "u32", "price": "u8"}),
+    19: ("place_order", {"user": "u32", "market": "u32", "outcome": "u8", "side": "u8",
+                         "price": "u8", "quantity": "u64", "time_in_force": "u8",
+                         "expires_at": "opt<i64>", "self_trade": "u8", "condition": "u8",
+                         "valid_until": "opt<i64>", "copy_from": "opt<u32>"}),
+    20: ("amend_order", {"user": "u32", "order": "u64", "price": "opt<u8>",
+                         "quantity": "opt<u64>"}),
+    21: ("cancel_order", {"user": "u32", "order": "u64"}),
+    22: ("cancel_orders", {"user": "u32", "market": "opt<u32>"}),
+    23: ("advance_clock", {}),
+}
+# Ranges by field; a price of void_market may also be 0 or 100.
+RANGES = {"role": (1, 2), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
+          "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
+          "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
+          "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX)}
+
+
+class Damaged(Exception):
+    """The journal is not what was written."""
+
+
+def check(holds, what):
+    if not holds:
+        raise Damaged(what)
+
+
+def take(body, at, count):
+    check(at + count <= len(body), "the bytes end inside a field")
+    return body[at:at + count], at + count
+
+
+def value(kind, body, at):
+    """The value of a type at an offset, and the offset after it."""
+    if kind in INTEGERS:
+        raw, at = take(body, at, struct.calcsize(INTEGERS[kind]))
+        return struct.unpack(INTEGERS[kind], raw)[0], at
+    if kind == "bytes32":
+        raw, at = take(body, at, 32)
+        return raw.hex(), at
+    if kind == "bool":
+        raw, at = take(body, at, 1)
+        check(raw in (b"\0", b"\1"), "a bool is 0 or 1")
+        return raw == b"\1", at
+    if kind == "text":
+        length, at = value("u64", body, at)
+        raw, at = take(body, at, length)
+        return raw.decode("utf-8"), at
+    if kind == "texts":
+        texts = {}
+        for language in ("pt", "en", "es"):
+            texts[language], at = value("text", body, at)
+        return texts, at
+    outer, inner = kind[:-1].split("<", 1)
+    if outer == "opt":
+        there, at = value("bool", body, at)
+        return value(inner, body, at) if there else (None, at)
+    count, at = value("u64", body, at)
+    check(count <= len(body), "a list longer than its record")
+    items = []
+    for _ in range(count):
+        item, at = value(inner, body, at)
+        items.append(item)
+    return items, at
+
+
+def record(body, kind, version):
+    check(kind in KINDS, f"unknown kind {kind}")
+    name, types = KINDS[kind]
+    check(version == 1, f"unknown version {version} of {name}")
+    fields, at = {}, 0
+    for field, type_ in types.items():
+        fields[field], at = value(type_, body, at)
+        if field in RANGES and fields[field] is not None:
+            low, high = (0, 100) if kind == 18 else RANGES[field]
+            check(low <= fields[field] <= high, f"{name}.{field} is out of range")
+    check(at == len(body), f"{len(body) - at} bytes follow the last field")
+    if kind == 19:
+        check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
+    if kind == 1:
+        currency = fields["currency"]
+        check(3 <= len(currency) <= 8 and all("A" <= c <= "Z" for c in currency), "currency")
+    return name, fields
+
+
+def read(file):
+    """Yields each record with its place; raises Damaged at the first fault."""
+    sequence, previous, time = 0, bytes(32), 0
+    while header := file.read(BLOCK_HEADER.size):
+        check(len(header) == BLOCK_HEADER.size, "the file ends inside a block header")
+        magic, version, flags, count, first, length, crc, before = BLOCK_HEADER.unpack(header)
+        check(magic == b"OPOUTCRY", "no block begins here")
+        check(version == 1 and flags == 0, "unknown block version or flags")
+        check(BLOCK_HEADER.size + length <= BLOCK_BYTES_MAX, "block too long")
+        body = file.read(length)
+        check(len(body) == length, "the file ends inside a block")
+        check(zlib.crc32(body, zlib.crc32(header[32:], zlib.crc32(header[:28]))) == crc,
+              "checksum mismatch")
+        check(first == sequence + 1, f"record {sequence + 1} is next, block begins with {first}")
+        check(before == previous, "the chain is broken")
+        previous = hashlib.sha256(header + body).digest()
+        at, records = 0, 0
+        while at < length:
+            raw, at = take(body, at, RECORD_HEADER.size)
+            size, kind, body_version, stamp = RECORD_HEADER.unpack(raw)
+            raw, at = take(body, at, size)
+            check(time <= stamp <= TIME_MAX, "time runs backwards or out of range")
+            name, fields = record(raw, kind, body_version)
+            sequence, time, records = sequence + 1, stamp, records + 1
+            yield {"sequence": sequence, "time_ms": time, "kind": name, "fields": fields,
+                   "block": first, "hash": previous.hex()}
+        check(records == count and count > 0, "the header counts other records than follow")
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        try:
+            for line in read(file):
+                print(json.dumps(line))
+        except (Damaged, UnicodeDecodeError) as fault:
+            print(f"damaged before byte {file.tell()}: {fault}", file=sys.stderr)
+            return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+//! What the demo prints once it listens: who is there, and lines to paste into a shell.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use crate::exchange::command::Direction;
+use crate::exchange::ids::MarketId;
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{Lots, Tick};
+use crate::projection::ReadModel;
+
+use super::people::{OPERATOR, Person, TRADERS};
+
+/// Contracts that the printed order buys.
+const BOUGHT: u64 = 3;
+/// How far above the best offer it bids, so that it trades though the book has moved a little.
+const ABOVE_TICKS: u8 = 1;
+/// Above this the best offer is too near certainty to make a good example.
+const EXAMPLE_ASK_MAX: u8 = 90;
+
+/// The market of the printed lines, and a price at which an order trades there at once.
+struct Example<'a> {
+    market: MarketId,
+    question: &'a str,
+    price: Tick,
+}
+
+/// The whole text, ending in a line break; `address` is what the server listens on.
+pub fn banner(model: &ReadModel, address: SocketAddr) -> String {
+    let base = format!("http://{address}/api/v1");
+    let mut text = format!("\nopenoutcry demo on {base}\n\n");
+    table(model, &mut text);
+    let Some(example) = example(model) else {
+        text.push_str("\nNo market takes orders any more: give the demo a new data directory.\n");
+        return text;
+    };
+    let key = TRADERS.first().map_or(OPERATOR.key, |trader| trader.key);
+    text.push_str("\nPaste any of these lines into a shell:\n");
+    for (title, line) in lines(&base, key, &example) {
+        let written = write!(text, "\n# {title}\n{line}\n");
+        debug_assert!(written.is_ok(), "a String takes everything");
+    }
+    text
+}
+
+fn table(model: &ReadModel, text: &mut String) {
+    let currency = model.accounts.currency();
+    let row = |name: &str, role: &str, available: &str, key: &str| {
+        format!("  {name:<8} {role:<10} {available:>18}  {key}\n")
+    };
+    text.push_str(&row("user", "role", &format!("available {currency}"), "key (X-API-Key)"));
+    for person in Person::all() {
+        let key = model.accounts.key_by_hash(&person.key_hash());
+        let user = key.and_then(|key| model.accounts.user(key.user));
+        let available =
+            user.map_or_else(|| "revoked".to_owned(), |user| user.balance.available.to_string());
+        text.push_str(&row(person.name, person.role(), &available, person.key));
+    }
+}
+
+/// The active market with the narrowest spread among those that offer enough at a fair price;
+/// failing that any active market, where the order rests.
+fn example(model: &ReadModel) -> Option<Example<'_>> {
+    let active =
+        || model.catalogue.markets_published().filter(|row| row.status == MarketStatus::Active);
+    let offered = active().filter_map(|row| {
+        let bid = model.depth.best(row.no, Direction::Up)?;
+        let ask = model.depth.levels(row.no, Direction::Down).next()?;
+        let enough = ask.quantity >= Lots::contracts(BOUGHT);
+        let fair = ask.price.get() <= EXAMPLE_ASK_MAX;
+        (enough && fair).then(|| (ask.price.get().saturating_sub(bid.get()), row, ask.price))
+    });
+    let best = offered.min_by_key(|(spread, ..)| *spread).map(|(_, row, ask)| (row, ask));
+    let (row, ask) = best.or_else(|| active().next().map(|row| (row, HALF)))?;
+    let price = Tick::new(ask.get().saturating_add(ABOVE_TICKS)).unwrap_or(Tick::MAX);
+    Some(Example { market: row.id, question: &row.draft.questions.en, price })
+}
+
+/// Where no book says better.
+const HALF: Tick = match Tick::new(50) {
+    Some(tick) => tick,
+    None => Tick::MIN,
+};
+
+fn lines(base: &str, key: &str, example: &Example<'_>) -> [(String, String); 7] {
+    let Example { market, question, price } = example;
+    let get = |key: &str, path: &str| format!("curl -sS -H 'X-API-Key: {key}' '{base}{path}'");
+    let order = format!(
+        r#"{{"marketId":"{market}","outcomeId":"yes","side":"BUY","orderType":"LIMIT","price":"{price}","quantity":"{BOUGHT}"}}"#
+    );
+    let place = format!(
+        "curl -sS -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \
+         -d '{order}' '{base}/trading/orders'"
+    );
+    [
+        ("list markets".to_owned(), get(key, "/markets/public/list?limit=3")),
+        (
+            format!("read a book: {question}"),
+            get(key, &format!("/trading/books/{market}/depth?outcome=yes&levels=5")),
+        ),
+        ("place an order that trades at once".to_owned(), place),
+        ("see the order".to_owned(), get(key, &format!("/trading/orders?marketId={market}"))),
+        ("see the position".to_owned(), get(key, "/trading/positions?limit=5")),
+        ("see the balance".to_owned(), get(key, "/trading/balance")),
+        (
+            "as the operator: every market, drafts too".to_owned(),
+            get(OPERATOR.key, "/admin/markets"),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::demo::seed::seed;
+    use crate::cli::demo::venue;
+
+    const ADDRESS: &str = "127.0.0.1:8137";
+
+    #[tokio::test]
+    async fn the_lines_name_the_address_the_keys_and_a_living_market() {
+        let engine = venue().await;
+        seed(&engine).await.unwrap();
+        let model = engine.read();
+        let text = banner(&model, ADDRESS.parse().unwrap());
+        for person in Person::all() {
+            let key = model.accounts.key_by_hash(&person.key_hash()).unwrap();
+            let available = model.accounts.user(key.user).unwrap().balance.available.to_string();
+            let row = text.lines().find(|line| line.ends_with(person.key)).unwrap();
+            assert!(row.contains(person.name) && row.contains(&available), "{row}");
+        }
+        let example = example(&model).unwrap();
+        let id = example.market.to_string();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("curl ")).collect();
+        assert_eq!(lines.len(), 7);
+        for line in &lines {
+            assert!(line.contains("'http://127.0.0.1:8137/api/v1/"), "{line}");
+            assert!(line.contains(TRADERS[0].key) || line.contains(OPERATOR.key), "{line}");
+            assert_eq!(line.matches('\'').count() % 2, 0, "{line}");
+        }
+        for part in ["/trading/books/", "\"marketId\":", "/trading/orders?marketId="] {
+            assert!(
+                lines.iter().any(|line| line.contains(&format!("{part}{id}"))
+                    || line.contains(&format!("{part}\"{id}\""))),
+                "{part}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_printed_order_would_fill_whole_at_once() {
+        let engine = venue().await;
+        seed(&engine).await.unwrap();
+        let model = engine.read();
+        let example = example(&model).unwrap();
+        let market = model.catalogue.market_no(example.market).unwrap();
+        let reachable: u64 = model
+            .depth
+            .levels(market, Direction::Down)
+            .filter(|level| level.price <= example.price)
+            .map(|level| level.quantity.get())
+            .sum();
+        assert!(reachable >= Lots::contracts(BOUGHT).get());
+        assert!(model.depth.best(market, Direction::Up).unwrap() < example.price);
+    }
+
+    #[test]
+    fn a_venue_without_markets_says_so() {
+        let text = banner(&ReadModel::new(), ADDRESS.parse().unwrap());
+        assert!(text.contains("No market takes orders"));
+        assert!(!text.contains("curl"));
+    }
+}

@@ -1,0 +1,202 @@
+//! Living books: the beginning of recorded flow, played into markets of the demo.
+//!
+//! Each market has its own lane: what happens in one does not touch the others, so while one
+//! waits to learn the number of an order that it must cancel, the others go on.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tokio::task::JoinSet;
+
+use crate::engine::Engine;
+use crate::engine::pending::Answer;
+use crate::exchange::command::{Command, Condition, PlaceOrder, SelfTradePrevention, Wording};
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::flow::rows::{Action, PlacedOrder};
+use crate::flow::{AccountIndex, Flow, FlowError, FlowLine, OrderRef, sample};
+
+use super::SeedError;
+use super::pipeline::{Pipeline, expect_done};
+
+/// Commands played into one market. By then every recorded book has two sides and has traded, and
+/// all lanes together take about a second.
+const LANE_LINES_MAX: usize = 1500;
+
+/// What is played into one market.
+pub struct Lane {
+    market: MarketNo,
+    view: View,
+    lines: Vec<FlowLine>,
+}
+
+/// How recorded orders are worded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// As recorded.
+    AsRecorded,
+    /// With the outcomes swapped: the same flow makes another book, at complementary prices.
+    Mirrored,
+}
+
+impl View {
+    const fn wording(self, recorded: Wording) -> Wording {
+        match self {
+            View::AsRecorded => recorded,
+            View::Mirrored => Wording { outcome: recorded.outcome.other(), side: recorded.side },
+        }
+    }
+}
+
+/// Reads the embedded recording.
+///
+/// # Errors
+/// It cannot be read.
+pub fn recording() -> Result<Flow, FlowError> {
+    Flow::read(sample::flow(), None)
+}
+
+/// What `book` asks to be played into `market`: a recorded market's name, after a `~` if the
+/// outcomes are to be swapped.
+///
+/// # Errors
+/// No market of that name was recorded.
+pub fn lane(recording: &Flow, market: MarketNo, book: &str) -> Result<Lane, SeedError> {
+    let (view, name) = match book.strip_prefix('~') {
+        Some(name) => (View::Mirrored, name),
+        None => (View::AsRecorded, book),
+    };
+    let recorded = recording.market(name).ok_or_else(|| SeedError::NoSuchFlow(name.to_owned()))?;
+    let lines = recording.lines().iter().filter(|line| line.market == recorded);
+    Ok(Lane { market, view, lines: lines.take(LANE_LINES_MAX).copied().collect() })
+}
+
+impl Lane {
+    /// The accounts that it needs.
+    pub fn accounts(&self) -> impl Iterator<Item = AccountIndex> + '_ {
+        self.lines.iter().map(|line| line.account)
+    }
+
+    /// Plays it; `users` are the accounts' users.
+    async fn play(
+        self,
+        engine: Engine,
+        users: Arc<FxHashMap<AccountIndex, UserNo>>,
+    ) -> Result<usize, SeedError> {
+        let mut pipeline = Pipeline::new(&engine);
+        let mut placed = FxHashMap::default();
+        for line in &self.lines {
+            let user = *users.get(&line.account).ok_or(SeedError::NoSuchAccount(line.account))?;
+            match line.action {
+                Action::Place(order) => {
+                    let command = Command::PlaceOrder(self.order(user, order));
+                    pipeline.send(Some(line.order), command).await?;
+                }
+                Action::Cancel => {
+                    let order = self.number(line.order, &mut pipeline, &mut placed).await?;
+                    pipeline.send(None, Command::CancelOrder { user, order }).await?;
+                }
+            }
+            while let Some(answer) = pipeline.heard() {
+                note(answer, &mut placed)?;
+            }
+        }
+        while let Some(answer) = pipeline.next().await? {
+            note(answer, &mut placed)?;
+        }
+        Ok(self.lines.len())
+    }
+
+    /// The number of an order placed before; waits for its answer if need be.
+    async fn number(
+        &self,
+        order: OrderRef,
+        pipeline: &mut Pipeline<Option<OrderRef>>,
+        placed: &mut FxHashMap<OrderRef, OrderNo>,
+    ) -> Result<OrderNo, SeedError> {
+        loop {
+            if let Some(number) = placed.remove(&order) {
+                return Ok(number);
+            }
+            let answer = pipeline.next().await?.ok_or(SeedError::NoSuchOrder(order))?;
+            note(answer, placed)?;
+        }
+    }
+
+    fn order(&self, user: UserNo, recorded: PlacedOrder) -> PlaceOrder {
+        PlaceOrder {
+            user,
+            market: self.market,
+            wording: self.view.wording(recorded.wording),
+            price: recorded.price,
+            quantity: recorded.quantity,
+            time_in_force: recorded.time_in_force,
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+        }
+    }
+}
+
+/// Plays all lanes side by side and gives the number of commands played.
+///
+/// # Errors
+/// The first command that was refused, or an engine that stopped.
+pub async fn play(
+    engine: &Engine,
+    lanes: Vec<Lane>,
+    users: impl IntoIterator<Item = (AccountIndex, UserNo)>,
+) -> Result<usize, SeedError> {
+    let users: Arc<FxHashMap<_, _>> = Arc::new(users.into_iter().collect());
+    let mut playing = JoinSet::new();
+    for lane in lanes {
+        playing.spawn(lane.play(engine.clone(), Arc::clone(&users)));
+    }
+    let mut played: usize = 0;
+    while let Some(lane) = playing.join_next().await {
+        played = played.saturating_add(lane.map_err(|_| SeedError::Stopped)??);
+    }
+    Ok(played)
+}
+
+/// Remembers the number that an order was given.
+fn note(
+    (order, answer): (Option<OrderRef>, Answer),
+    placed: &mut FxHashMap<OrderRef, OrderNo>,
+) -> Result<(), SeedError> {
+    expect_done(&answer)?;
+    if let (Some(order), Some(Effect::OrderAccepted { order: number, .. })) =
+        (order, answer.effects().first())
+    {
+        placed.insert(order, *number);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::catalogue::Outcome;
+    use crate::exchange::command::Side;
+
+    #[test]
+    fn a_mirrored_lane_asks_for_the_other_outcome_at_the_same_price() {
+        let recording = recording().unwrap();
+        let plain = lane(&recording, MarketNo(3), "k1").unwrap();
+        let mirrored = lane(&recording, MarketNo(3), "~k1").unwrap();
+        assert_eq!(plain.lines, mirrored.lines);
+        assert_eq!(plain.lines.len(), LANE_LINES_MAX);
+        let Action::Place(order) = plain.lines[0].action else { panic!("first line") };
+        let (a, b) = (plain.order(UserNo(1), order), mirrored.order(UserNo(1), order));
+        let buys = |outcome| Wording { outcome, side: Side::Buy };
+        assert_eq!((a.wording, b.wording), (buys(Outcome::Yes), buys(Outcome::No)));
+        assert_eq!((a.price, a.quantity, a.market), (b.price, b.quantity, b.market));
+    }
+
+    #[test]
+    fn a_flow_that_was_not_recorded_is_an_error() {
+        let error = lane(&recording().unwrap(), MarketNo(0), "~x9").err().unwrap();
+        assert!(matches!(error, SeedError::NoSuchFlow(name) if name == "x9"));
+    }
+}

@@ -1,0 +1,169 @@
+//! The demo's people: five users with public keys, and the names of those who keep its books.
+
+use crate::api::keys;
+use crate::exchange::command::{KeyHash, Role};
+use crate::exchange::units::{MONEY_PER_UNIT, Money};
+
+use super::texts::ASSETS;
+
+/// A demo user. The key is printed for everyone to see, so it must open a demo venue only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Person {
+    /// Public name; no other user of the demo has it.
+    pub name: &'static str,
+    /// What the key may do.
+    pub role: Role,
+    /// The API key itself.
+    pub key: &'static str,
+    /// First deposit, in whole units of the currency.
+    pub deposit: u32,
+}
+
+/// Runs the venue, and may trade as well. Its key is the first thing the demo writes, so it also
+/// tells a demo's journal from any other.
+pub const OPERATOR: Person = Person {
+    name: "Olga",
+    role: Role::Operator,
+    key: "demo-olga-operator-of-a-local-venue-5",
+    deposit: 25_000,
+};
+
+/// The traders. Their keys are the last thing that the demo writes.
+pub const TRADERS: [Person; 4] = [
+    Person {
+        name: "Ana",
+        role: Role::Trader,
+        key: "demo-ana-trader-on-a-local-venue-1",
+        deposit: 10_000,
+    },
+    Person {
+        name: "Ben",
+        role: Role::Trader,
+        key: "demo-ben-trader-on-a-local-venue-2",
+        deposit: 5_000,
+    },
+    Person {
+        name: "Carmen",
+        role: Role::Trader,
+        key: "demo-carmen-trader-on-a-local-venue-3",
+        deposit: 2_500,
+    },
+    Person {
+        name: "Davi",
+        role: Role::Trader,
+        key: "demo-davi-trader-on-a-local-venue-4",
+        deposit: 1_000,
+    },
+];
+
+impl Person {
+    /// Everyone with a key, traders first.
+    pub fn all() -> impl Iterator<Item = Person> {
+        TRADERS.into_iter().chain([OPERATOR])
+    }
+
+    /// The role as the API writes it.
+    pub const fn role(&self) -> &'static str {
+        match self.role {
+            Role::Trader => "trader",
+            Role::Operator => "operator",
+        }
+    }
+
+    /// The key as the journal knows it.
+    pub fn key_hash(&self) -> KeyHash {
+        keys::hash(self.key.as_bytes())
+    }
+
+    /// The first deposit.
+    pub fn money(&self) -> Money {
+        Money::new(i64::from(self.deposit).saturating_mul(MONEY_PER_UNIT))
+    }
+}
+
+/// What each account of the played flow is given: enough for any prefix of the recorded flow.
+pub const BOOKKEEPER_MONEY: Money = Money::new(10_000_000 * MONEY_PER_UNIT);
+
+const BIRDS: [&str; 24] = [
+    "Arara",
+    "Bem-te-vi",
+    "Canario",
+    "Cardenal",
+    "Condor",
+    "Curlew",
+    "Falcon",
+    "Flamenco",
+    "Garza",
+    "Goldfinch",
+    "Gralha",
+    "Heron",
+    "Hornero",
+    "Jabiru",
+    "Kestrel",
+    "Magpie",
+    "Puffin",
+    "Quetzal",
+    "Sabia",
+    "Siskin",
+    "Tero",
+    "Toucan",
+    "Tucano",
+    "Wren",
+];
+const COLOURS: [&str; 13] = [
+    "amber", "azul", "blanco", "branco", "cobalt", "dorado", "indigo", "negro", "rojo", "roxo",
+    "teal", "verde", "violet",
+];
+
+/// The public name of the `index`th account of the played flow; different for each index.
+pub fn bookkeeper_name(index: usize) -> String {
+    let bird = BIRDS.get(index % BIRDS.len()).unwrap_or(&"Bird");
+    let round = index / BIRDS.len();
+    let colour = COLOURS.get(round % COLOURS.len()).unwrap_or(&"grey");
+    match round / COLOURS.len() {
+        0 => format!("{bird} {colour}"),
+        again => format!("{bird} {colour} {}", again.saturating_add(1)),
+    }
+}
+
+/// The picture of a user of the demo; nobody fetches it.
+pub fn picture(name: &str) -> String {
+    let file: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    format!("{ASSETS}/people/{file}.png")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_and_keys_are_all_different() {
+        let people: Vec<Person> = Person::all().collect();
+        let books = (0..700).map(bookkeeper_name);
+        let names: BTreeSet<String> =
+            people.iter().map(|person| person.name.to_owned()).chain(books).collect();
+        assert_eq!(names.len(), people.len() + 700);
+        let keys: BTreeSet<&str> = people.iter().map(|person| person.key).collect();
+        assert_eq!(keys.len(), people.len());
+    }
+
+    #[test]
+    fn keys_are_long_and_need_no_quoting() {
+        for person in Person::all() {
+            assert!(person.key.len() >= 32, "{}", person.key);
+            assert!(person.key.starts_with("demo-"), "{}", person.key);
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            assert!(person.key.chars().all(plain), "{}", person.key);
+        }
+    }
+
+    #[test]
+    fn a_key_hash_is_the_sha_256_of_the_key() {
+        let hex = data_encoding::HEXLOWER.encode(&TRADERS[0].key_hash().0);
+        assert_eq!(hex, "55afe29318e33be4289799e749241578aebb8d0e8521a50377f028d39f5483f8");
+    }
+}

@@ -1,0 +1,453 @@
+//! Fills a new venue. Every step looks first for what is there already, so a start that was cut
+//! short is finished by the next one.
+
+use rustc_hash::FxHashMap;
+
+use crate::engine::Engine;
+use crate::exchange::command::{Command, Direction, KeyHash};
+use crate::exchange::effect::Effect;
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::reject::Reject;
+use crate::exchange::units::Money;
+use crate::projection::ReadModel;
+
+use super::people::{BOOKKEEPER_MONEY, OPERATOR, Person, TRADERS, bookkeeper_name, picture};
+use super::pipeline::{expect_done, submit_all, submit_sure};
+use super::texts::Catalogue;
+use super::{SeedError, bets, books};
+
+/// What a start of the demo found or did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seeded {
+    /// The demo was there, whole.
+    Already,
+    /// The demo was made.
+    Made(Seeding),
+    /// An earlier start had been cut short; what it lacked was made.
+    Finished(Seeding),
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seeding {
+    /// Recorded commands played into books.
+    pub commands_played: usize,
+    /// Markets left out because their day is over.
+    pub markets_past: usize,
+}
+
+/// How far a venue is on the way to being the demo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Empty,
+    Begun,
+    Whole,
+    Foreign,
+}
+
+/// Makes the demo in an empty venue, finishes one that was cut short, leaves a whole one alone.
+///
+/// # Errors
+/// The venue is someone else's, or the engine stopped.
+pub async fn seed(engine: &Engine) -> Result<Seeded, SeedError> {
+    let stage = stage(&engine.read());
+    match stage {
+        Stage::Whole => Ok(Seeded::Already),
+        Stage::Foreign => Err(SeedError::NotADemo),
+        Stage::Empty => Ok(Seeded::Made(make(engine).await?)),
+        Stage::Begun => Ok(Seeded::Finished(make(engine).await?)),
+    }
+}
+
+/// The demo's operator is the first thing that the demo makes, the last trader's key the last. A
+/// venue is still empty when it has an operator of its own, as every start leaves it.
+fn stage(model: &ReadModel) -> Stage {
+    if TRADERS.last().is_some_and(|last| has_key(model, last.key_hash())) {
+        return Stage::Whole;
+    }
+    let operator = picture(OPERATOR.name);
+    let mut users = model.accounts.users_newest_first();
+    if has_key(model, OPERATOR.key_hash()) || users.any(|user| *user.profile_pic == *operator) {
+        return Stage::Begun;
+    }
+    let nothing_listed = model.catalogue.categories().is_empty()
+        && model.catalogue.events_created().next().is_none()
+        && model.catalogue.markets_created().next().is_none();
+    if nothing_listed && model.accounts.users_count() <= 1 { Stage::Empty } else { Stage::Foreign }
+}
+
+/// Whether the journal holds the demo's public keys, so that the venue must not listen beyond the
+/// loopback whatever it was started as.
+pub fn is_a_demo(model: &ReadModel) -> bool {
+    matches!(stage(model), Stage::Whole | Stage::Begun)
+}
+
+/// Whether a key with this hash was ever added; revoked ones count.
+fn has_key(model: &ReadModel, hash: KeyHash) -> bool {
+    let mut keys = (0..).map_while(|number| model.accounts.key(KeyNo(number)));
+    keys.any(|key| key.hash == hash)
+}
+
+async fn make(engine: &Engine) -> Result<Seeding, SeedError> {
+    let catalogue = Catalogue::embedded()?;
+    let operator = people(engine, &[OPERATOR]).await?;
+    keys(engine, &[OPERATOR], &operator).await?;
+    let categories = categories(engine, &catalogue).await?;
+    let events = events(engine, &catalogue, &categories).await?;
+    let markets_past = markets(engine, &catalogue, &categories, &events).await?;
+    publish(engine, &catalogue).await?;
+    let commands_played = play(engine, &catalogue).await?;
+    let traders = people(engine, &TRADERS).await?;
+    // Bound first: a guard in the call would be held while the projector waits for it.
+    let markets = living(&engine.read(), &catalogue);
+    let markets: Vec<MarketNo> = markets.into_iter().map(|(market, _)| market).collect();
+    bets::place(engine, &traders, &markets).await?;
+    keys(engine, &TRADERS, &traders).await?;
+    Ok(Seeding { commands_played, markets_past })
+}
+
+/// A user to be there with money.
+struct Wanted {
+    name: String,
+    money: Money,
+}
+
+async fn people(engine: &Engine, people: &[Person]) -> Result<Vec<UserNo>, SeedError> {
+    let wanted = |person: &Person| Wanted { name: person.name.to_owned(), money: person.money() };
+    users(engine, &people.iter().map(wanted).collect::<Vec<_>>()).await
+}
+
+/// Creates the users that are missing and gives money to those who never had any.
+async fn users(engine: &Engine, wanted: &[Wanted]) -> Result<Vec<UserNo>, SeedError> {
+    let there = users_by_picture(&engine.read());
+    let missing = wanted.iter().filter(|user| !there.contains_key(&picture(&user.name)));
+    let create = |user: &Wanted| Command::CreateUser {
+        profile_name: user.name.clone(),
+        profile_pic: picture(&user.name),
+    };
+    submit_sure(engine, missing.map(create).collect()).await?;
+    let there = users_by_picture(&engine.read());
+    let number = |user: &Wanted| {
+        let number = there.get(&picture(&user.name)).copied();
+        number.ok_or_else(|| SeedError::Vanished(format!("user {}", user.name)))
+    };
+    let numbers = wanted.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+    let deposits = deposits(&engine.read(), wanted, &numbers);
+    submit_sure(engine, deposits).await?;
+    Ok(numbers)
+}
+
+/// Users by their picture's address, which says that they are the demo's as well as who they are.
+fn users_by_picture(model: &ReadModel) -> FxHashMap<String, UserNo> {
+    let users = model.accounts.users_newest_first();
+    users.map(|user| (user.profile_pic.to_string(), user.no)).collect()
+}
+
+fn deposits(model: &ReadModel, wanted: &[Wanted], numbers: &[UserNo]) -> Vec<Command> {
+    let untouched = |user: UserNo| {
+        let row = model.accounts.user(user);
+        row.is_some_and(|row| {
+            row.balance.available == Money::ZERO && row.balance.reserved == Money::ZERO
+        }) && model.positions.of(user).is_empty()
+    };
+    let users = wanted.iter().zip(numbers).filter(|(_, user)| untouched(**user));
+    users.map(|(wanted, user)| Command::Deposit { user: *user, amount: wanted.money }).collect()
+}
+
+/// Adds the keys that are missing.
+async fn keys(engine: &Engine, people: &[Person], users: &[UserNo]) -> Result<(), SeedError> {
+    let commands = {
+        let model = engine.read();
+        let both = people.iter().zip(users);
+        let missing = both.filter(|(person, _)| !has_key(&model, person.key_hash()));
+        let add = |(person, user): (&Person, &UserNo)| Command::AddKey {
+            user: *user,
+            role: person.role,
+            label: "demo".to_owned(),
+            hash: person.key_hash(),
+        };
+        missing.map(add).collect()
+    };
+    submit_sure(engine, commands).await?;
+    Ok(())
+}
+
+/// Creates the categories that are missing and gives all their numbers, in the file's order.
+async fn categories(engine: &Engine, catalogue: &Catalogue) -> Result<Vec<CategoryNo>, SeedError> {
+    let find = |model: &ReadModel, slug: &str| {
+        let mut rows = model.catalogue.categories().iter();
+        rows.find(|row| *row.slug == *slug).map(|row| row.no)
+    };
+    let commands = {
+        let model = engine.read();
+        let missing = catalogue.categories.iter().filter(|own| find(&model, &own.slug).is_none());
+        missing.map(|category| Command::CreateCategory(category.draft())).collect()
+    };
+    submit_sure(engine, commands).await?;
+    let model = engine.read();
+    let number = |slug: &String| {
+        find(&model, slug).ok_or_else(|| SeedError::Vanished(format!("category {slug}")))
+    };
+    catalogue.categories.iter().map(|category| number(&category.slug)).collect()
+}
+
+/// Creates the events that are missing and gives all their numbers, in the file's order.
+async fn events(
+    engine: &Engine,
+    catalogue: &Catalogue,
+    categories: &[CategoryNo],
+) -> Result<Vec<EventNo>, SeedError> {
+    let find = |model: &ReadModel, image: &String| {
+        let mut rows = model.catalogue.events_created();
+        rows.find(|row| row.draft.images.first() == Some(image)).map(|row| row.no)
+    };
+    let mut commands = Vec::new();
+    for event in &catalogue.events {
+        if find(&engine.read(), &event.image()).is_none() {
+            let draft = catalogue.event_draft(event, categories)?;
+            commands.push(Command::CreateEvent(Box::new(draft)));
+        }
+    }
+    submit_sure(engine, commands).await?;
+    let model = engine.read();
+    let number = |image: String| {
+        find(&model, &image).ok_or_else(|| SeedError::Vanished(format!("event {image}")))
+    };
+    catalogue.events.iter().map(|event| number(event.image())).collect()
+}
+
+/// Creates the markets that are missing and gives the number of those whose day is over.
+async fn markets(
+    engine: &Engine,
+    catalogue: &Catalogue,
+    categories: &[CategoryNo],
+    events: &[EventNo],
+) -> Result<usize, SeedError> {
+    let there = markets_by_logo(&engine.read());
+    let mut commands = Vec::new();
+    for (index, market) in catalogue.markets() {
+        if !there.contains_key(&market.logo()) {
+            let event = events.get(index).copied();
+            let event = event.ok_or_else(|| SeedError::Vanished(format!("event {index}")))?;
+            let draft = catalogue.market_draft(market, event, categories)?;
+            commands.push(Command::CreateMarket(Box::new(draft)));
+        }
+    }
+    let mut past: usize = 0;
+    for answer in submit_all(engine, commands).await? {
+        match answer.effects().first() {
+            Some(Effect::Refused(Reject::DeadlineNotInFuture)) => past = past.saturating_add(1),
+            _ => expect_done(&answer)?,
+        }
+    }
+    Ok(past)
+}
+
+/// Publishes what is to be public, the file's first market last: lists are newest first.
+async fn publish(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError> {
+    let commands = {
+        let there = markets_by_logo(&engine.read());
+        let public = catalogue.markets().rev().filter(|(_, market)| !market.draft);
+        let found = public.filter_map(|(_, market)| there.get(&market.logo()));
+        let hidden = found.filter(|(_, status)| *status == MarketStatus::Draft);
+        hidden.map(|(market, _)| Command::PublishMarket { market: *market }).collect()
+    };
+    submit_sure(engine, commands).await?;
+    Ok(())
+}
+
+/// Plays recorded flow into the markets that are to have a living book and have none yet.
+async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<usize, SeedError> {
+    let untouched = {
+        let model = engine.read();
+        let empty = |market: MarketNo| {
+            let side = |direction| model.depth.best(market, direction).is_none();
+            let traded = model.depth.last_trade(market).is_some();
+            side(Direction::Up) && side(Direction::Down) && !traded
+        };
+        let mut living = living(&model, catalogue);
+        living.retain(|(market, _)| empty(*market));
+        living
+    };
+    let recording = books::recording()?;
+    let lane = |(market, book): (MarketNo, &str)| books::lane(&recording, market, book);
+    let lanes = untouched.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?;
+    let mut accounts: Vec<_> = lanes.iter().flat_map(books::Lane::accounts).collect();
+    accounts.sort_unstable();
+    accounts.dedup();
+    let wanted: Vec<Wanted> = accounts
+        .iter()
+        .map(|account| Wanted { name: bookkeeper_name(account.0), money: BOOKKEEPER_MONEY })
+        .collect();
+    let numbers = users(engine, &wanted).await?;
+    books::play(engine, lanes, accounts.into_iter().zip(numbers)).await
+}
+
+/// The markets that are to have a living book, as far as they take orders, in the file's order,
+/// each with the name of what is played.
+fn living<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a str)> {
+    let there = markets_by_logo(model);
+    let found = catalogue.markets().filter_map(|(_, market)| {
+        let book = market.book.as_deref()?;
+        let (number, status) = there.get(&market.logo())?;
+        (*status == MarketStatus::Active).then_some((*number, book))
+    });
+    found.collect()
+}
+
+fn markets_by_logo(model: &ReadModel) -> FxHashMap<String, (MarketNo, MarketStatus)> {
+    let markets = model.catalogue.markets_created();
+    markets.map(|row| (row.draft.logo.clone(), (row.no, row.status))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::demo::venue;
+    use crate::exchange::catalogue::CategoryDraft;
+    use crate::exchange::command::Role;
+    use crate::exchange::units::Sequence;
+
+    /// What a whole demo has, counted in the read model.
+    fn assert_whole(engine: &Engine) {
+        let catalogue = Catalogue::embedded().unwrap();
+        let model = engine.read();
+        assert_eq!(model.catalogue.categories().len(), catalogue.categories.len());
+        assert_eq!(model.catalogue.events_created().count(), catalogue.events.len());
+        assert_eq!(model.catalogue.events_published().count(), catalogue.events.len());
+        let markets = catalogue.markets().count();
+        let drafts = catalogue.markets().filter(|(_, market)| market.draft).count();
+        assert_eq!(model.catalogue.markets_created().count(), markets);
+        assert_eq!(model.catalogue.markets_published().count(), markets - drafts);
+
+        let first = &model.catalogue.markets_published().next().unwrap().draft;
+        assert_eq!(first.logo, catalogue.markets().next().unwrap().1.logo());
+
+        let people = Person::all().map(|person| {
+            let key = model.accounts.key_by_hash(&person.key_hash()).unwrap();
+            assert_eq!(key.role, person.role);
+            model.accounts.user(key.user).unwrap()
+        });
+        for user in people {
+            let trader = *user.profile_name != *OPERATOR.name;
+            assert!(user.balance.available > Money::ZERO);
+            assert_eq!(model.positions.of(user.no).len(), usize::from(trader));
+            assert_eq!(model.orders.of(user.no).count(), 2 * usize::from(trader));
+            assert_eq!(model.orders.open_of(user.no).count(), usize::from(trader));
+        }
+        let names: Vec<_> = model.accounts.users_newest_first().map(|u| &u.profile_name).collect();
+        assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), names.len());
+    }
+
+    fn assert_books_live(engine: &Engine) {
+        let model = engine.read();
+        for (market, _) in living(&model, &Catalogue::embedded().unwrap()) {
+            assert!(model.depth.last_trade(market).is_some(), "{market:?}");
+            let bids = model.depth.levels(market, Direction::Up).count();
+            let asks = model.depth.levels(market, Direction::Down).count();
+            assert!(bids >= 3 && asks >= 3, "{market:?}: {bids} bids, {asks} asks");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_empty_venue_becomes_the_demo_and_is_then_left_alone() {
+        let engine = venue().await;
+        assert!(!is_a_demo(&engine.read()));
+        let Seeded::Made(seeding) = seed(&engine).await.unwrap() else { panic!("not empty") };
+        assert!(is_a_demo(&engine.read()));
+        assert_eq!(seeding.markets_past, 0);
+        assert!(seeding.commands_played > 5_000);
+        assert_whole(&engine);
+        assert_books_live(&engine);
+
+        let sequence = engine.read().watermark();
+        assert_eq!(seed(&engine).await.unwrap(), Seeded::Already);
+        assert_eq!(engine.read().watermark(), sequence);
+    }
+
+    #[tokio::test]
+    async fn a_start_cut_short_anywhere_is_finished_by_the_next() {
+        let whole = venue().await;
+        seed(&whole).await.unwrap();
+        for steps in [0, 3, 5, 6] {
+            let engine = venue().await;
+            make_some(&engine, steps).await.unwrap();
+            assert!(matches!(seed(&engine).await.unwrap(), Seeded::Finished(_)), "{steps}");
+            assert_whole(&engine);
+            assert_books_live(&engine);
+            let users = |engine: &Engine| engine.read().accounts.users_count();
+            assert_eq!(users(&engine), users(&whole), "{steps}");
+        }
+    }
+
+    /// The first steps of a start.
+    async fn make_some(engine: &Engine, steps: u32) -> Result<(), SeedError> {
+        let catalogue = Catalogue::embedded()?;
+        let operator = people(engine, &[OPERATOR]).await?;
+        if steps >= 1 {
+            keys(engine, &[OPERATOR], &operator).await?;
+        }
+        if steps >= 2 {
+            categories(engine, &catalogue).await?;
+        }
+        if steps >= 3 {
+            let categories = categories(engine, &catalogue).await?;
+            let events = events(engine, &catalogue, &categories).await?;
+            markets(engine, &catalogue, &categories, &events).await?;
+        }
+        if steps >= 4 {
+            publish(engine, &catalogue).await?;
+        }
+        if steps >= 5 {
+            play(engine, &catalogue).await?;
+        }
+        if steps >= 6 {
+            let traders = people(engine, &TRADERS).await?;
+            keys(engine, &TRADERS[..1], &traders).await?;
+        }
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn someone_elses_venue_is_not_touched() {
+        let stranger = Command::CreateUser {
+            profile_name: OPERATOR.name.to_owned(),
+            profile_pic: "https://example.org/olga.png".to_owned(),
+        };
+        let draft = CategoryDraft { name: "Rain".to_owned(), slug: "rain".to_owned() };
+        for command in [stranger, Command::CreateCategory(draft)] {
+            let engine = venue().await;
+            submit_sure(&engine, vec![command]).await.unwrap();
+            let sequence = engine.read().watermark();
+            assert!(matches!(seed(&engine).await, Err(SeedError::NotADemo)));
+            assert_eq!(engine.read().watermark(), sequence);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_revoked_key_stays_revoked() {
+        let engine = venue().await;
+        seed(&engine).await.unwrap();
+        let key = engine.read().accounts.key_by_hash(&TRADERS[3].key_hash()).unwrap().no;
+        let user = engine.read().accounts.key(key).unwrap().user;
+        submit_sure(&engine, vec![Command::RevokeKey { user, key }]).await.unwrap();
+        assert_eq!(seed(&engine).await.unwrap(), Seeded::Already);
+        assert!(engine.read().accounts.key_by_hash(&TRADERS[3].key_hash()).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_refused_command_is_an_error() {
+        let engine = venue().await;
+        let key = Command::AddKey {
+            user: UserNo(7),
+            role: Role::Trader,
+            label: String::new(),
+            hash: TRADERS[0].key_hash(),
+        };
+        let error = submit_sure(&engine, vec![key]).await.unwrap_err();
+        let SeedError::Refused { sequence, reject } = error else { panic!("{error}") };
+        assert_eq!(reject, Reject::UserNotFound);
+        assert!(sequence > Sequence::ZERO);
+    }
+}

@@ -1,0 +1,330 @@
+//! The demo's catalogue: what its data file says, as drafts for the exchange.
+
+use chrono::{NaiveDate, NaiveTime};
+use serde::Deserialize;
+
+use crate::exchange::catalogue::{CategoryDraft, EventDraft, Localized, MarketDraft};
+use crate::exchange::ids::{CategoryNo, EventNo};
+use crate::exchange::units::TimeMs;
+
+/// Where the demo's pictures would be. The domain is reserved (RFC 2606): nothing is fetched.
+pub const ASSETS: &str = "https://assets.example.org";
+
+/// Trading ends with the last second of the day that the data file names, UTC.
+const LAST_SECOND: (u32, u32, u32) = (23, 59, 59);
+
+/// Why the embedded catalogue cannot be used; only a mistake in the data file can cause it.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// Not of the form that this file describes.
+    #[error("the demo's catalogue cannot be read: {0}")]
+    Form(#[from] serde_json::Error),
+    /// A category that the file does not list.
+    #[error("the demo's catalogue has no category {0:?}")]
+    UnknownCategory(String),
+}
+
+/// The whole data file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    answers: Sides,
+    /// Categories, in order of creation.
+    pub categories: Vec<Category>,
+    /// Events, each with its markets, the one to be shown first first.
+    pub events: Vec<Event>,
+}
+
+/// A category.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Category {
+    /// Unique short name.
+    pub slug: String,
+    /// Shown name, which the interface has in one text: all three languages in a row.
+    pub name: String,
+}
+
+/// An event and its markets.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Event {
+    /// Unique short name, from which the picture's address is made.
+    pub slug: String,
+    highlighted: bool,
+    categories: Vec<String>,
+    titles: Words,
+    sub_titles: Words,
+    descriptions: Words,
+    /// Its markets.
+    pub markets: Vec<Market>,
+}
+
+/// A market.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Market {
+    /// Unique short name, from which the logo's address is made.
+    pub slug: String,
+    highlighted: bool,
+    /// Whether it stays unpublished.
+    #[serde(default)]
+    pub draft: bool,
+    /// The recorded flow that is played into it, as [`super::books::lane`] reads it.
+    pub book: Option<String>,
+    categories: Vec<String>,
+    #[serde(deserialize_with = "end_of_day")]
+    deadline: TimeMs,
+    dispute_window_seconds: u32,
+    outcomes: Option<Sides>,
+    questions: Words,
+    descriptions: Words,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sides {
+    yes: Words,
+    no: Words,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    pt: String,
+    en: String,
+    es: String,
+}
+
+impl Words {
+    fn localized(&self) -> Localized {
+        Localized { pt: self.pt.clone(), en: self.en.clone(), es: self.es.clone() }
+    }
+}
+
+impl Catalogue {
+    /// The catalogue that the binary carries.
+    pub fn embedded() -> Result<Catalogue, CatalogueError> {
+        Ok(serde_json::from_str(include_str!("catalogue.json"))?)
+    }
+
+    /// Every market, with the index of its event.
+    pub fn markets(&self) -> impl DoubleEndedIterator<Item = (usize, &Market)> {
+        let events = self.events.iter().enumerate();
+        events.flat_map(|(index, event)| event.markets.iter().map(move |market| (index, market)))
+    }
+
+    /// An event as the exchange takes it, where `categories` are the file's, in its order.
+    pub fn event_draft(
+        &self,
+        event: &Event,
+        categories: &[CategoryNo],
+    ) -> Result<EventDraft, CatalogueError> {
+        Ok(EventDraft {
+            titles: event.titles.localized(),
+            sub_titles: event.sub_titles.localized(),
+            descriptions: event.descriptions.localized(),
+            images: vec![event.image()],
+            highlighted: event.highlighted,
+            categories: self.numbers(&event.categories, categories)?,
+        })
+    }
+
+    /// A market as the exchange takes it, where `categories` are the file's, in its order.
+    pub fn market_draft(
+        &self,
+        market: &Market,
+        event: EventNo,
+        categories: &[CategoryNo],
+    ) -> Result<MarketDraft, CatalogueError> {
+        let sides = market.outcomes.as_ref().unwrap_or(&self.answers);
+        Ok(MarketDraft {
+            questions: market.questions.localized(),
+            descriptions: market.descriptions.localized(),
+            yes_text: sides.yes.localized(),
+            no_text: sides.no.localized(),
+            logo: market.logo(),
+            deadline: market.deadline,
+            categories: self.numbers(&market.categories, categories)?,
+            event: Some(event),
+            highlighted: market.highlighted,
+            dispute_window_seconds: market.dispute_window_seconds,
+        })
+    }
+
+    fn numbers(
+        &self,
+        slugs: &[String],
+        categories: &[CategoryNo],
+    ) -> Result<Vec<CategoryNo>, CatalogueError> {
+        let number = |slug: &String| {
+            let index = self.categories.iter().position(|category| category.slug == *slug);
+            let number = index.and_then(|index| categories.get(index)).copied();
+            number.ok_or_else(|| CatalogueError::UnknownCategory(slug.clone()))
+        };
+        slugs.iter().map(number).collect()
+    }
+}
+
+impl Category {
+    /// The category as the exchange takes it.
+    pub fn draft(&self) -> CategoryDraft {
+        CategoryDraft { name: self.name.clone(), slug: self.slug.clone() }
+    }
+}
+
+impl Market {
+    /// The logo's address. No other market has it, so it also finds the market again.
+    pub fn logo(&self) -> String {
+        format!("{ASSETS}/markets/{}.svg", self.slug)
+    }
+}
+
+impl Event {
+    /// The address of its picture. No other event has it, so it also finds the event again.
+    pub fn image(&self) -> String {
+        format!("{ASSETS}/events/{}.jpg", self.slug)
+    }
+}
+
+/// Reads a day as `2030-07-20` and gives its last second.
+fn end_of_day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<TimeMs, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let (hour, minute, second) = LAST_SECOND;
+    let day = text.parse::<NaiveDate>().ok();
+    day.zip(NaiveTime::from_hms_opt(hour, minute, second))
+        .and_then(|(day, time)| TimeMs::new(day.and_time(time).and_utc().timestamp_millis()))
+        .ok_or_else(|| serde::de::Error::custom(format!("not a day: {text:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    // The bounds that the API puts on what an operator sends.
+    const TITLE_BYTES_MAX: usize = 1000;
+    const OUTCOME_BYTES_MAX: usize = 200;
+    const DESCRIPTION_BYTES_MAX: usize = 5000;
+    const URL_BYTES_MAX: usize = 2048;
+    // 2026-12-31T23:59:59.999Z and 2030-12-31T23:59:59.999Z.
+    const YEAR_2026_END: i64 = 1_798_761_599_999;
+    const YEAR_2030_END: i64 = 1_924_991_999_999;
+
+    fn drafts() -> (Catalogue, Vec<EventDraft>, Vec<MarketDraft>) {
+        let catalogue = Catalogue::embedded().unwrap();
+        let numbers: Vec<CategoryNo> =
+            (0..catalogue.categories.len()).map(|n| CategoryNo::next(n).unwrap()).collect();
+        let event = |event| catalogue.event_draft(event, &numbers).unwrap();
+        let events = catalogue.events.iter().map(event).collect();
+        let market = |(n, market): (usize, &Market)| {
+            catalogue.market_draft(market, EventNo::next(n).unwrap(), &numbers).unwrap()
+        };
+        let markets = catalogue.markets().map(market).collect();
+        (catalogue, events, markets)
+    }
+
+    fn assert_written(text: &Localized, bytes_max: usize) {
+        for words in [&text.pt, &text.en, &text.es] {
+            assert_eq!(words.trim(), words, "spaces around {text:?}");
+            assert!(!words.is_empty() && words.len() <= bytes_max, "length of {text:?}");
+            assert!(!words.contains("  "), "double space in {text:?}");
+        }
+    }
+
+    fn assert_all_different<'a>(names: impl Iterator<Item = &'a str>) {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            assert!(seen.insert(name), "twice: {name}");
+        }
+    }
+
+    #[test]
+    fn every_text_is_there_in_three_languages_and_short_enough() {
+        let (_, events, markets) = drafts();
+        for event in &events {
+            assert_written(&event.titles, TITLE_BYTES_MAX);
+            assert_written(&event.sub_titles, TITLE_BYTES_MAX);
+            assert_written(&event.descriptions, DESCRIPTION_BYTES_MAX);
+            assert!(event.images.iter().all(|url| url.len() <= URL_BYTES_MAX));
+        }
+        for market in &markets {
+            assert_written(&market.questions, TITLE_BYTES_MAX);
+            assert_written(&market.descriptions, DESCRIPTION_BYTES_MAX);
+            assert_written(&market.yes_text, OUTCOME_BYTES_MAX);
+            assert_written(&market.no_text, OUTCOME_BYTES_MAX);
+            assert!(market.logo.len() <= URL_BYTES_MAX);
+            assert_ne!(market.yes_text, market.no_text);
+        }
+    }
+
+    #[test]
+    fn questions_look_like_questions_of_their_language() {
+        for Localized { pt, en, es } in drafts().2.into_iter().map(|market| market.questions) {
+            assert!(pt.ends_with('?') && !pt.starts_with('¿'), "{pt}");
+            assert!(en.ends_with('?') && en != pt, "{en}");
+            assert!(es.starts_with('¿') && es.ends_with('?'), "{es}");
+        }
+    }
+
+    #[test]
+    fn there_is_enough_of_everything() {
+        let (catalogue, events, markets) = drafts();
+        assert!(catalogue.categories.len() >= 7);
+        assert!(events.len() >= 9);
+        assert!(markets.len() >= 28);
+        assert!(catalogue.markets().filter(|(_, market)| market.draft).count() >= 3);
+        assert!(catalogue.markets().filter(|(_, market)| market.book.is_some()).count() >= 8);
+        assert!(events.iter().any(|event| event.highlighted));
+        assert!(events.iter().any(|event| !event.highlighted));
+        assert!(markets.iter().any(|market| market.highlighted));
+        let windows: BTreeSet<u32> =
+            markets.iter().map(|market| market.dispute_window_seconds).collect();
+        assert!(windows.len() >= 4 && windows.contains(&0));
+    }
+
+    #[test]
+    fn names_are_unique_and_every_category_is_used() {
+        let (catalogue, events, markets) = drafts();
+        assert_all_different(catalogue.categories.iter().map(|category| category.slug.as_str()));
+        assert_all_different(catalogue.events.iter().map(|event| event.slug.as_str()));
+        assert_all_different(catalogue.markets().map(|(_, market)| market.slug.as_str()));
+        assert_all_different(markets.iter().map(|market| market.questions.en.as_str()));
+        assert_all_different(catalogue.markets().filter_map(|(_, market)| market.book.as_deref()));
+        let used: BTreeSet<CategoryNo> = markets
+            .iter()
+            .flat_map(|market| &market.categories)
+            .chain(events.iter().flat_map(|event| &event.categories))
+            .copied()
+            .collect();
+        assert_eq!(used.len(), catalogue.categories.len());
+    }
+
+    #[test]
+    fn drafts_have_no_book_and_no_event_is_wholly_hidden() {
+        let catalogue = Catalogue::embedded().unwrap();
+        assert!(catalogue.markets().all(|(_, market)| !(market.draft && market.book.is_some())));
+        for event in &catalogue.events {
+            assert!(event.markets.iter().any(|market| !market.draft), "{}", event.slug);
+        }
+    }
+
+    #[test]
+    fn trading_ends_between_2027_and_2030_with_a_day() {
+        for market in drafts().2 {
+            let ms = market.deadline.get();
+            assert!(ms > YEAR_2026_END && ms <= YEAR_2030_END, "{}", market.questions.en);
+            assert_eq!(ms % 86_400_000, 86_399_000);
+        }
+    }
+
+    #[test]
+    fn an_unlisted_category_is_an_error() {
+        let (catalogue, ..) = drafts();
+        let event = catalogue.events.first().unwrap();
+        assert!(matches!(
+            catalogue.event_draft(event, &[]),
+            Err(CatalogueError::UnknownCategory(slug)) if slug == "football"
+        ));
+    }
+}

@@ -1,0 +1,299 @@
+//! Every command survives print and parse.
+
+use proptest::option::of;
+use proptest::prelude::*;
+
+use super::super::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+};
+use super::super::command::{
+    Command, Condition, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+};
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::super::rules::Rules;
+use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
+use super::*;
+
+/// Texts that could be names, and texts that could break a line.
+fn text() -> BoxedStrategy<String> {
+    prop_oneof!["[a-z]{1,3}", "all|yes|u0|m0|m1", "\\PC{0,6}", "[\"\\\\\n\t ;#?]{0,5}"].boxed()
+}
+
+fn texts() -> BoxedStrategy<Localized> {
+    (text(), text(), text()).prop_map(|(pt, en, es)| Localized { pt, en, es }).boxed()
+}
+
+fn time() -> impl Strategy<Value = TimeMs> {
+    let around = names::START_MS - 100_000..names::START_MS + 100_000;
+    prop_oneof![around, 0..=TimeMs::MAX.get()].prop_map(|ms| TimeMs::new(ms).unwrap())
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
+}
+
+fn categories() -> impl Strategy<Value = Vec<CategoryNo>> {
+    prop::collection::vec((0..4_u32).prop_map(CategoryNo), 0..3)
+}
+
+fn event_revision() -> BoxedStrategy<EventRevision> {
+    let images = of(prop::collection::vec(text(), 0..3));
+    (of(texts()), of(texts()), of(texts()), images, of(any::<bool>()), of(categories()))
+        .prop_map(|(titles, sub_titles, descriptions, images, highlighted, categories)| {
+            EventRevision { titles, sub_titles, descriptions, images, highlighted, categories }
+        })
+        .boxed()
+}
+
+fn market_revision() -> BoxedStrategy<MarketRevision> {
+    let all = (of(texts()), of(texts()), of(texts()), of(texts()));
+    (all, of(text()), of(time()), of(categories()), of(any::<bool>()))
+        .prop_map(
+            |((questions, descriptions, yes_text, no_text), logo, deadline, categories, flag)| {
+                MarketRevision {
+                    questions,
+                    descriptions,
+                    yes_text,
+                    no_text,
+                    logo,
+                    deadline,
+                    categories,
+                    highlighted: flag,
+                }
+            },
+        )
+        .boxed()
+}
+
+fn event_draft() -> BoxedStrategy<EventDraft> {
+    (text(), event_revision())
+        .prop_map(|(name, revision)| {
+            let mut draft = drafts::event_draft(&name);
+            drafts::revise_event(&mut draft, revision);
+            draft
+        })
+        .boxed()
+}
+
+fn market_draft() -> BoxedStrategy<MarketDraft> {
+    let rest = (of((0..3_u32).prop_map(EventNo)), prop_oneof![Just(0), any::<u32>()]);
+    (text(), time(), market_revision(), rest)
+        .prop_map(|(name, now, revision, rest)| {
+            let mut draft = drafts::market_draft(&name, now);
+            drafts::revise_market(&mut draft, revision);
+            (draft.event, draft.dispute_window_seconds) = rest;
+            draft
+        })
+        .boxed()
+}
+
+fn order() -> BoxedStrategy<PlaceOrder> {
+    let numbers = (0..4_u32, 0..3_u32, 1..=99_u8, 1..=ORDER_LOTS_MAX);
+    let wording = (outcome(), prop_oneof![Just(Side::Buy), Just(Side::Sell)])
+        .prop_map(|(outcome, side)| Wording { outcome, side });
+    let time_in_force = prop_oneof![
+        of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
+        Just(TimeInForce::ImmediateOrCancel),
+        Just(TimeInForce::FillOrKill),
+    ];
+    let self_trade = prop_oneof![
+        Just(SelfTradePrevention::CancelTaker),
+        Just(SelfTradePrevention::CancelMaker),
+        Just(SelfTradePrevention::CancelBoth),
+    ];
+    let condition = prop_oneof![
+        Just(Condition::Unconditional),
+        Just(Condition::PostOnly),
+        Just(Condition::ReduceOnly),
+        Just(Condition::PostOnlyReduceOnly),
+    ];
+    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)));
+    (numbers, wording, time_in_force, self_trade, condition, rest)
+        .prop_map(
+            |((user, market, price, lots), wording, time_in_force, self_trade, condition, rest)| {
+                PlaceOrder {
+                    user: UserNo(user),
+                    market: MarketNo(market),
+                    wording,
+                    price: Tick::new(price).unwrap(),
+                    quantity: Lots::new(lots),
+                    time_in_force,
+                    self_trade,
+                    condition,
+                    valid_until: rest.0,
+                    copy_from: rest.1,
+                }
+            },
+        )
+        .boxed()
+}
+
+fn creation() -> BoxedStrategy<Command> {
+    let key = (0..4_u32, any::<bool>(), text(), any::<[u8; 32]>());
+    let rules = (1..3_u32, text(), 1..20_000_u32);
+    prop_oneof![
+        rules.prop_map(|(version, currency, user_open_orders_max)| {
+            Command::OpenVenue(Rules { version, currency, user_open_orders_max })
+        }),
+        (text(), text()).prop_map(|(profile_name, profile_pic)| {
+            Command::CreateUser { profile_name, profile_pic }
+        }),
+        key.prop_map(|(user, operator, label, hash)| Command::AddKey {
+            user: UserNo(user),
+            role: if operator { Role::Operator } else { Role::Trader },
+            label,
+            hash: KeyHash(hash),
+        }),
+        (text(), text())
+            .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
+        event_draft().prop_map(|draft| Command::CreateEvent(Box::new(draft))),
+        market_draft().prop_map(|draft| Command::CreateMarket(Box::new(draft))),
+        (0..3_u32, event_revision()).prop_map(|(event, revision)| Command::ReviseEvent {
+            event: EventNo(event),
+            revision: Box::new(revision),
+        }),
+        (0..3_u32, market_revision()).prop_map(|(market, revision)| Command::ReviseMarket {
+            market: MarketNo(market),
+            revision: Box::new(revision),
+        }),
+    ]
+    .boxed()
+}
+
+fn life_cycle() -> BoxedStrategy<Command> {
+    let market = || (0..3_u32).prop_map(MarketNo);
+    prop_oneof![
+        market().prop_map(|market| Command::PublishMarket { market }),
+        market().prop_map(|market| Command::SuspendMarket { market }),
+        (market(), of(time()))
+            .prop_map(|(market, deadline)| Command::ReopenMarket { market, deadline }),
+        market().prop_map(|market| Command::CloseMarket { market }),
+        (market(), outcome())
+            .prop_map(|(market, winner)| Command::ResolveMarket { market, winner }),
+        market().prop_map(|market| Command::DisputeMarket { market }),
+        (market(), 0..=100_u8).prop_map(|(market, price)| Command::VoidMarket {
+            market,
+            price: SettlementPrice::new(price).unwrap(),
+        }),
+    ]
+    .boxed()
+}
+
+fn of_a_user() -> BoxedStrategy<Command> {
+    let user = || (0..4_u32).prop_map(UserNo);
+    let money = || (1..=i64::MAX).prop_map(Money::new);
+    let order_no = || (0..40_u64).prop_map(|number| OrderNo(Sequence::new(number)));
+    let price = (1..=99_u8).prop_map(|ticks| Tick::new(ticks).unwrap());
+    let lots = (1..=ORDER_LOTS_MAX).prop_map(Lots::new);
+    prop_oneof![
+        4 => order().prop_map(Command::PlaceOrder),
+        1 => (user(), money()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
+        1 => (user(), money()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
+        1 => (user(), (0..4_u32).prop_map(KeyNo))
+            .prop_map(|(user, key)| Command::RevokeKey { user, key }),
+        1 => (user(), order_no(), of(price), of(lots)).prop_map(|(user, order, price, quantity)| {
+            Command::AmendOrder { user, order, price, quantity }
+        }),
+        1 => (user(), order_no()).prop_map(|(user, order)| Command::CancelOrder { user, order }),
+        1 => (user(), of((0..3_u32).prop_map(MarketNo)))
+            .prop_map(|(user, market)| Command::CancelOrders { user, market }),
+        1 => Just(Command::AdvanceClock),
+    ]
+    .boxed()
+}
+
+fn records() -> impl Strategy<Value = Vec<Record>> {
+    let command = prop_oneof![creation(), life_cycle(), of_a_user()];
+    (prop_oneof![Just(1), 1..50_u64], prop::collection::vec((time(), command), 0..30)).prop_map(
+        |(first, commands)| {
+            let numbered = (first..).map(Sequence::new).zip(commands);
+            numbered.map(|(sequence, (time, command))| Record { sequence, time, command }).collect()
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn records_survive_print_and_parse(records in records()) {
+        let script = print(&records);
+        prop_assert_eq!(parse(&script), Ok(records), "{}", script);
+    }
+
+    #[test]
+    fn a_line_that_means_nothing_is_an_error_and_never_a_panic(line in "\\PC{0,40}") {
+        let names = Names::starting_at(Sequence::new(1));
+        prop_assert!(parse::line(&line, &names).is_err() || line.contains(char::is_alphabetic));
+    }
+}
+
+/// A market that was refused takes no number: the next one is the first, for reader and writer.
+#[test]
+fn refused_creations_keep_no_name() {
+    let script = "\
+venue USD
+user ann
+market rain until -1s
+market rain
+publish rain
+ann buy yes 0.50 x1
+deposit ann 1.00
+ann buy yes 0.50 x1
+ann cancel ann.2
+";
+    let records = parse(script).unwrap();
+    assert!(matches!(records[4].command, Command::PublishMarket { market: MarketNo(0) }));
+    assert_eq!(print(&records), script);
+}
+
+/// A line a command: read, then written again, it is the same line.
+#[test]
+fn lines_are_written_as_they_are_read() {
+    let script = "\
+venue USD
+user ann
+user bob \"Bob \\\"B.\\\"\" pic \"https://example.org/b.png\"
++5s deposit ann 100.00
+withdraw ann 0.50
+category weather
+event storms in weather
+market rain until +2h highlighted yes of storms window 1m
+revise market rain until +1d
+publish rain
+ann sell yes 0.62 x5 as s1
+bob buy no 0.40 x2.5 ioc stp=cancel-maker
+bob buy yes 0.63 x8 expires +10m post-only valid +250ms copy ann
+bob amend bob.2 price 0.61 x4
+ann cancel s1
+bob cancel all rain
+bob cancel all
++1d clock
+reopen rain until +1h
+key phone for ann operator
+revoke phone of ann
+resolve rain yes
+void rain 0.30
+?7 buy yes 0.01 x1 on ?3
+";
+    let mut names = Names::starting_at(Sequence::new(1));
+    for text in script.lines() {
+        let line = parse::line(text, &names).unwrap();
+        assert_eq!(print::line(&line, &names), text);
+        names.follow(&line, Verdict::Taken);
+    }
+}
+
+#[test]
+fn errors_name_the_line_and_the_word() {
+    let error = |script: &str| parse(script).unwrap_err().to_string();
+    assert_eq!(error("venue\n\nann buy yes"), "line 3: nothing is called `ann`");
+    assert_eq!(error("user all"), "line 1: `all` cannot be a name");
+    assert_eq!(
+        error("venue\nuser ann\nuser ann"),
+        "line 3: `ann` is already the name of something"
+    );
+    assert_eq!(error("venue\nuser ann\ndeposit ann"), "line 3: the line ends before an amount");
+    assert_eq!(error("venue\nuser a\ndeposit a 1."), "line 3: `1.` is not of the expected form");
+    assert_eq!(error("user ann \"x"), "line 1: a quoted text is not well formed");
+    assert_eq!(error("clock twice"), "line 1: `twice` means nothing here");
+    assert_eq!(error("+5 clock"), "line 1: `+5` is not a time");
+}

@@ -1,0 +1,155 @@
+//! A venue to test the API on: a real engine with a journal in memory.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
+
+mod door;
+mod socket;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Method, Request, Response};
+use serde_json::{Value, json};
+
+use openoutcry::api::Limits;
+use openoutcry::api::door::Door;
+use openoutcry::api::keys::ApiKey;
+use openoutcry::engine::start::{Running, start};
+use openoutcry::exchange::command::{Command, Role};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::journal::memory::MemoryJournal;
+
+/// An id that names nothing.
+const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
+
+/// A venue with an operator, at whose door tests knock.
+struct Venue {
+    door: Door,
+    operator: String,
+    running: Running,
+}
+
+/// What came back.
+#[derive(Debug)]
+struct Came {
+    status: u16,
+    head: Response<()>,
+    json: Value,
+}
+
+impl Came {
+    fn header(&self, name: &str) -> &str {
+        self.head.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    fn code(&self) -> &str {
+        self.json["code"].as_str().unwrap_or("")
+    }
+
+    /// The bad fields, as `field CODE`.
+    fn errors(&self) -> Vec<String> {
+        let errors = self.json["errors"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+        errors.iter().map(|e| format!("{} {}", text(&e["field"]), text(&e["code"]))).collect()
+    }
+
+    fn text(&self, member: &str) -> String {
+        self.json[member].as_str().unwrap_or_else(|| panic!("{member} in {}", self.json)).to_owned()
+    }
+}
+
+impl Venue {
+    async fn open() -> Venue {
+        let running = start(MemoryJournal::new()).unwrap();
+        let engine = running.engine();
+        let (profile_name, profile_pic) = ("op".to_owned(), "https://h/p.png".to_owned());
+        let key = ApiKey::draw().unwrap();
+        let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
+        for command in [
+            Command::OpenVenue(Rules::current()),
+            Command::CreateUser { profile_name, profile_pic },
+            Command::AddKey { user: UserNo(0), role, label, hash },
+        ] {
+            let answer = engine.submit(command).await.unwrap();
+            assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
+        }
+        let door = Door::new(engine, Limits::STANDARD).unwrap();
+        Venue { door, operator: key.reveal().to_owned(), running }
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Came {
+        let (parts, body) = self.door.answer(request).await.into_parts();
+        let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        Came { status: parts.status.as_u16(), head: Response::from_parts(parts, ()), json }
+    }
+
+    async fn call(&self, key: &str, method: Method, path: &str, body: Option<Value>) -> Came {
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header("x-api-key", key)
+            .header("content-length", body.len())
+            .body(Full::new(Bytes::from(body)));
+        self.send(request.unwrap()).await
+    }
+
+    async fn get(&self, key: &str, path: &str) -> Came {
+        self.call(key, Method::GET, path, None).await
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Came {
+        self.call(&self.operator, Method::POST, path, Some(body)).await
+    }
+
+    /// A trader with 100.00: the user's id and the key.
+    async fn trader(&self, name: &str) -> (String, String) {
+        let user = json!({"profileName": name, "profilePic": "https://h/p.png"});
+        let user = self.post("/admin/users", user).await.text("id");
+        let keys = format!("/admin/users/{user}/keys");
+        let key = self.post(&keys, json!({"role": "trader", "label": "k"})).await.text("key");
+        let deposits = format!("/admin/users/{user}/deposits");
+        assert_eq!(self.post(&deposits, json!({"amount": "100"})).await.status, 200);
+        (user, key)
+    }
+
+    async fn draft(&self) -> String {
+        let text = json!({"pt": "p", "en": "e", "es": "s"});
+        let market = json!({
+            "questions": text, "descriptions": text, "logo": "https://h/l.png",
+            "outcomes": [{"id": "yes", "text": text}, {"id": "no", "text": text}],
+            "deadline": "2999-01-01T00:00:00+01:00",
+        });
+        let created = self.post("/admin/markets", market).await;
+        assert_eq!(created.status, 201, "{}", created.json);
+        assert_eq!(created.json["status"], "DRAFT");
+        assert_eq!(created.json["deadline"], "2998-12-31T23:00:00.000Z");
+        let location = created.header("location").strip_prefix("/api/v1").unwrap();
+        assert_eq!(self.get(&self.operator, location).await.status, 200);
+        created.text("id")
+    }
+
+    async fn market(&self) -> String {
+        let id = self.draft().await;
+        let published = self.post(&format!("/admin/markets/{id}/publish"), json!({})).await;
+        assert_eq!((published.status, &published.json["status"]), (200, &json!("ACTIVE")));
+        id
+    }
+
+    async fn place(&self, key: &str, order: Value) -> Came {
+        self.call(key, Method::POST, "/trading/orders", Some(order)).await
+    }
+}
+
+fn order(market: &str, side: &str, outcome: &str, price: &str, quantity: &str) -> Value {
+    json!({"marketId": market, "outcomeId": outcome, "side": side, "orderType": "LIMIT",
+        "price": price, "quantity": quantity})
+}
+
+fn keys(json: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}

@@ -1,0 +1,183 @@
+//! The API over real sockets: what connections may take, and how they end.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use openoutcry::api::{Limits, serve};
+
+use super::Venue;
+
+/// A server on a free port, ended by `stop`.
+struct Served {
+    venue: Venue,
+    address: std::net::SocketAddr,
+    stop: oneshot::Sender<()>,
+    ended: JoinHandle<std::io::Result<()>>,
+}
+
+async fn served(limits: Limits) -> Served {
+    let venue = Venue::open().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let engine = venue.running.engine();
+    let ended = tokio::spawn(serve(listener, engine, limits, async {
+        drop(stopped.await);
+    }));
+    Served { venue, address, stop, ended }
+}
+
+impl Served {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// A request by the operator, without its body.
+    fn request(&self, line: &str, headers: &str) -> String {
+        let key = &self.venue.operator;
+        format!("{line} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n{headers}\r\n")
+    }
+
+    /// Sends bytes and reads until the server closes.
+    async fn exchange(&self, bytes: &str) -> String {
+        let mut stream = self.connect().await;
+        stream.write_all(bytes.as_bytes()).await.unwrap();
+        rest(&mut stream).await
+    }
+}
+
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Reads one answer that has a content length.
+async fn one(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    loop {
+        bytes.push(stream.read_u8().await.unwrap());
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.unwrap().parse::<usize>().unwrap() {
+                return text.into_owned();
+            }
+        }
+    }
+}
+
+const LAST: &str = "connection: close\r\n";
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let served = served(Limits::STANDARD).await;
+    let first = served.request("GET /api/v1/trading/balance", "");
+    let second = served.request("HEAD /api/v1/trading/balance", "");
+    let third = served.request("GET /api/v1/none", LAST);
+    let answers = served.exchange(&format!("{first}{second}{third}")).await;
+    let starts: Vec<&str> = answers.matches("HTTP/1.1 200").collect();
+    assert_eq!(starts.len(), 2);
+    assert_eq!(answers.matches("\"available\"").count(), 1, "HEAD has no body");
+    assert!(answers.contains("HTTP/1.1 404") && answers.contains("NOT_FOUND"));
+    for header in ["x-request-id: ", "sequence: 3", "cache-control: no-store"] {
+        assert_eq!(answers.matches(header).count(), 3, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn chunked_bodies_are_read_and_bounded() {
+    let served = served(Limits::STANDARD).await;
+    let headers = format!("transfer-encoding: chunked\r\n{LAST}");
+    let request = served.request("POST /api/v1/admin/categories", &headers);
+    let body = r#"{"name":"Rain","slug":"rain"}"#;
+    let answer =
+        served.exchange(&format!("{request}{:x}\r\n{body}\r\n0\r\n\r\n", body.len())).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(answer.contains("location: /api/v1/categories/"));
+
+    let mut stream = served.connect().await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let chunk = format!("8000\r\n{}\r\n", "x".repeat(0x8000));
+    for _ in 0..3 {
+        // The server may have answered and closed already.
+        drop(stream.write_all(chunk.as_bytes()).await);
+    }
+    let answer = one(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("CONTENT_TOO_LARGE"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let limits = Limits { body_wait: Duration::from_millis(5), ..Limits::STANDARD };
+    let served = served(limits).await;
+    let request = served.request("POST /api/v1/admin/categories", "content-length: 20\r\n");
+    let answer = served.exchange(&format!("{request}{{")).await;
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("REQUEST_TIMEOUT"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_ends_the_connection() {
+    let limits = Limits { head_wait: Duration::from_millis(5), ..Limits::STANDARD };
+    let served = served(limits).await;
+    assert_eq!(served.exchange("GET /api/v1/trading/bal").await, "");
+    assert_eq!(served.exchange("").await, "");
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_told_so() {
+    let served = served(Limits { connections_max: 1, ..Limits::STANDARD }).await;
+    let mut first = served.connect().await;
+    let request = served.request("GET /api/v1/trading/balance", "");
+    first.write_all(request.as_bytes()).await.unwrap();
+    assert!(one(&mut first).await.starts_with("HTTP/1.1 200"));
+    let mut second = served.connect().await;
+    let answer = one(&mut second).await;
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("OVERLOADED"), "{answer}");
+    assert!(answer.contains("retry-after: 1") && answer.contains("connection: close"));
+    first.write_all(request.as_bytes()).await.unwrap();
+    assert!(one(&mut first).await.starts_with("HTTP/1.1 200"), "the first goes on");
+}
+
+#[tokio::test]
+async fn a_stop_answers_what_was_asked_and_closes_what_is_idle() {
+    let served = served(Limits::STANDARD).await;
+    let (mut idle, mut busy) = (served.connect().await, served.connect().await);
+    let request = served.request("GET /api/v1/trading/balance", "");
+    idle.write_all(request.as_bytes()).await.unwrap();
+    one(&mut idle).await;
+    let body = r#"{"name":"Rain","slug":"rain"}"#;
+    let headers = format!("content-length: {}\r\nexpect: 100-continue\r\n", body.len());
+    let request = served.request("POST /api/v1/admin/categories", &headers);
+    busy.write_all(request.as_bytes()).await.unwrap();
+    // Once asked to continue, the request is inside.
+    let mut asked = [0_u8; 25];
+    busy.read_exact(&mut asked).await.unwrap();
+    assert!(asked.starts_with(b"HTTP/1.1 100"));
+    served.stop.send(()).unwrap();
+    assert_eq!(rest(&mut idle).await, "");
+    busy.write_all(body.as_bytes()).await.unwrap();
+    let answer = rest(&mut busy).await;
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    served.ended.await.unwrap().unwrap();
+    assert!(TcpStream::connect(served.address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_drain_that_takes_too_long_is_cut_off() {
+    let limits = Limits { drain_wait: Duration::from_millis(5), ..Limits::STANDARD };
+    let served = served(limits).await;
+    let mut stuck = served.connect().await;
+    let headers = "content-length: 9\r\nexpect: 100-continue\r\n";
+    let request = served.request("POST /api/v1/admin/categories", headers);
+    stuck.write_all(request.as_bytes()).await.unwrap();
+    let mut asked = [0_u8; 25];
+    stuck.read_exact(&mut asked).await.unwrap();
+    served.stop.send(()).unwrap();
+    served.ended.await.unwrap().unwrap();
+    assert_eq!(rest(&mut stuck).await, "");
+}

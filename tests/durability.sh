@@ -1,0 +1,132 @@
+#!/bin/sh
+# Looks at the journal from outside, by strace: whether every append is on disk before it returns,
+# whether names are synced when a journal is made, whether sled ever opens a file in blobs/, and
+# what a failing disk leads to. Prints PASS or FAIL.
+#
+#     tests/durability.sh [PROGRAM]        PROGRAM: examples/journal_append.rs, built
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+if ! command -v strace >/dev/null 2>&1; then
+    echo "SKIPPED: no strace on this machine"
+    exit 0
+fi
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "SKIPPED: no python3 on this machine"
+    exit 0
+fi
+program=${1:-}
+if [ -z "$program" ]; then
+    cargo build --quiet --example journal_append
+    program=${CARGO_TARGET_DIR:-target}/debug/examples/journal_append
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+calls=openat,write,pwrite64,pwritev,fsync,fdatasync,sync_file_range,rename
+
+if ! strace -f -y -e trace=$calls -o "$work/trace" "$program" "$work/parent/venue" 25 \
+    >"$work/out" 2>&1; then
+    if grep -qi "ptrace" "$work/out"; then
+        echo "SKIPPED: strace may not trace here"
+        exit 0
+    fi
+    cat "$work/out"
+    echo FAIL
+    exit 1
+fi
+
+python3 - "$work/trace" "$work/parent/venue" <<'PYTHON'
+import re
+import sys
+
+trace, venue = sys.argv[1], sys.argv[2]
+parent = venue.rsplit("/", 1)[0]
+database = venue + "/journal/db"
+call = re.compile(r"^\d+\s+(\w+)\((.*)$")
+named, appends, unsynced, flushed, faults = set(), 0, None, False, []
+for line in open(trace, errors="replace"):
+    found = call.match(line)
+    if not found:
+        continue
+    name, rest = found.groups()
+    done = rest.rstrip().endswith("= 0")
+    if "/blobs/" in rest and "<unfinished" not in rest:
+        faults.append("a file in blobs/: " + line.strip())
+    target = re.match(r"\d+<([^>]*)>", rest)
+    target = target.group(1) if target else None
+    if name in ("pwrite64", "pwritev", "write") and target == database:
+        unsynced, flushed = line.strip(), False
+    if name == "sync_file_range" and target == database:
+        flushed = True
+    if name == "fdatasync" and target == database and done:
+        unsynced = None
+        synced_since = True
+    if name == "fsync" and done:
+        named.add(target)
+    if name == "write" and '"opened at' in rest:
+        for directory in (venue + "/journal", venue, parent, venue + "/journal/conf",
+                          venue + "/refused", venue + "/witness"):
+            if directory not in named:
+                faults.append("not synced when made: " + directory)
+        synced_since = False
+    if name == "write" and '"appended' in rest:
+        appends += 1
+        if unsynced:
+            faults.append(f"append {appends} returned before this was synced: {unsynced}")
+        if not flushed:
+            faults.append(f"append {appends} returned without a flush")
+        if not synced_since:
+            faults.append(f"append {appends} returned without fdatasync of db")
+        synced_since, flushed = False, False
+if appends != 25:
+    faults.append(f"{appends} appends seen, 25 expected")
+for fault in faults[:10]:
+    print("  " + fault)
+print(f"  {appends} appends, each flushed and synced: {'no' if faults else 'yes'}")
+sys.exit(1 if faults else 0)
+PYTHON
+status=$?
+
+# A disk that fails the sync of the fifth append, once: refused, stopped, and gone after a restart.
+# Opening syncs once, so the append's sync is the call after those.
+strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=6 -o "$work/trace" \
+    "$program" "$work/sick" 7 >"$work/out" 2>&1 || status=1
+"$program" "$work/sick" 1 >"$work/again" 2>&1 || status=1
+{
+    grep -q "^appended 4$" "$work/out" &&
+        ! grep -q "^appended 5$" "$work/out" &&
+        grep -q "^failed APPEND_REFUSED" "$work/out" &&
+        grep -q "^failed APPEND_STOPPED" "$work/out" &&
+        grep -q "^opened at 4 cut Some(Sequence(5))$" "$work/again" &&
+        grep -q "^appended 5$" "$work/again" &&
+        echo "  a failed sync is refused, stops the journal and is cut at the next start: yes"
+} || {
+    status=1
+    cat "$work/out" "$work/again"
+}
+
+# The marker's sync fails too: nobody can know, and that is what is said.
+strace -f -e trace=fdatasync -e inject=fdatasync:error=EIO:when=6+ -o "$work/trace" \
+    "$program" "$work/sicker" 6 >"$work/out" 2>&1 || status=1
+if grep -q "^failed APPEND_UNKNOWN" "$work/out"; then
+    echo "  a failed sync that cannot be marked is said to be unknown: yes"
+else
+    status=1
+    cat "$work/out"
+fi
+
+# A full disk: sled's own write fails.
+strace -f -e trace=pwrite64 -P "$work/full/journal/db" -e inject=pwrite64:error=ENOSPC:when=4+ \
+    -o "$work/trace" "$program" "$work/full" 60 >"$work/out" 2>&1 || true
+"$program" "$work/full" 0 >"$work/again" 2>&1 || status=1
+last=$(grep "^appended" "$work/out" | tail -1 | cut -d' ' -f2)
+if grep -q "^failed APPEND_REFUSED" "$work/out" &&
+    grep -q "^opened at ${last:-0} " "$work/again"; then
+    echo "  a full disk refuses, and loses nothing that was acknowledged: yes"
+else
+    status=1
+    cat "$work/out" "$work/again"
+fi
+
+if [ "$status" -eq 0 ]; then echo PASS; else echo FAIL; fi
+exit "$status"

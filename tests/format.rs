@@ -1,0 +1,522 @@
+//! journal-format.md, executed: its tables against the code, its example there and back, and the
+//! Python reader that was written from it. `UPDATE=1` rewrites the example.
+
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
+mod records;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::{env, fs};
+
+use openoutcry::exchange::catalogue::{Localized, Outcome};
+use openoutcry::exchange::command::{
+    Command, Condition, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+};
+use openoutcry::exchange::ids::{CategoryNo, MarketNo, UserNo};
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::{Block, Head, RawBlock};
+use openoutcry::journal::fields::{KINDS, kind_of};
+use openoutcry::journal::marker::{Marker, Witness};
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::{portable, record};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use records::{block_after, command, time};
+use serde_json::{Value, json};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join("journal-format.md")).unwrap()
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    offset: String,
+    size: String,
+    kind: String,
+    field: String,
+}
+
+/// The rows of the first field table below a heading.
+fn table(page: &str, heading: &str) -> Vec<Row> {
+    let (_, below) = page.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| {
+        panic!("no heading {heading}");
+    });
+    let section = below.split("\n#").next().unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("| offset")).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            assert_eq!(cells.len(), 5, "{line}");
+            let [offset, size, kind, field] = [0, 1, 2, 3].map(|index| cells[index].to_owned());
+            Row { offset, size, kind, field }
+        })
+        .collect()
+}
+
+/// Record kinds on the page: number, name, version, fields.
+fn kinds(page: &str) -> Vec<(u16, String, u16, Vec<Row>)> {
+    let headings = page.lines().filter(|line| line.starts_with("### "));
+    headings
+        .map(|line| {
+            let rest = line.trim_start_matches("### ");
+            let (number, rest) = rest.split_once(" `").unwrap();
+            let (name, version) = rest.split_once("`, version ").unwrap();
+            let (number, version) = (number.parse().unwrap(), version.parse().unwrap());
+            (number, name.to_owned(), version, table(page, line))
+        })
+        .collect()
+}
+
+fn fixed_size(kind: &str) -> Option<usize> {
+    match kind {
+        "u8" | "bool" => Some(1),
+        "u16" => Some(2),
+        "u32" => Some(4),
+        "u64" | "i64" | "bytes8" => Some(8),
+        "bytes12" => Some(12),
+        "bytes32" => Some(32),
+        _ => None,
+    }
+}
+
+fn size_shown(kind: &str) -> String {
+    match (fixed_size(kind), kind) {
+        (Some(size), _) => size.to_string(),
+        (None, "texts") => "24+n".to_owned(),
+        (None, kind) if kind.starts_with("opt<") => "1+n".to_owned(),
+        (None, _) => "8+n".to_owned(),
+    }
+}
+
+/// Offsets run on without gaps, sizes are those of their types; the whole size if it is fixed.
+fn measured(rows: &[Row]) -> Option<usize> {
+    let mut at = Some(0);
+    for row in rows {
+        assert_eq!(row.size, size_shown(&row.kind), "{row:?}");
+        assert_eq!(row.offset, at.map_or("-".to_owned(), |at: usize| at.to_string()), "{row:?}");
+        at = at.and_then(|at| Some(at + fixed_size(&row.kind)?));
+    }
+    at
+}
+
+/// Decodes a value by its type's name on the page.
+fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
+    let mut take = |count: usize| {
+        let (taken, rest) = bytes.split_at(count);
+        *bytes = rest;
+        taken.to_vec()
+    };
+    match kind {
+        "u8" => json!(take(1)[0]),
+        "bytes8" => json!(String::from_utf8(take(8)).unwrap()),
+        "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
+        "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
+        "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),
+        "i64" => json!(i64::from_le_bytes(take(8).try_into().unwrap())),
+        "bool" => json!(take(1)[0] == 1),
+        "bytes32" => json!(data_encoding::HEXLOWER.encode(&take(32))),
+        "text" => {
+            let length = u64::from_le_bytes(take(8).try_into().unwrap());
+            json!(String::from_utf8(take(usize::try_from(length).unwrap())).unwrap())
+        }
+        "texts" => {
+            let [pt, en, es] = [(); 3].map(|()| by_type("text", bytes));
+            json!({ "pt": pt, "en": en, "es": es })
+        }
+        _ => {
+            let (outer, inner) = kind.trim_end_matches('>').split_once('<').unwrap();
+            let inner = &format!("{inner}{}", if inner.contains('<') { ">" } else { "" });
+            if outer == "opt" {
+                return match take(1)[0] {
+                    0 => Value::Null,
+                    _ => by_type(inner, bytes),
+                };
+            }
+            let count = u64::from_le_bytes(take(8).try_into().unwrap());
+            (0..count).map(|_| by_type(inner, bytes)).collect()
+        }
+    }
+}
+
+/// A body as the page's table reads it.
+fn by_table(rows: &[Row], mut body: &[u8]) -> Value {
+    let mut fields = BTreeMap::new();
+    for row in rows {
+        fields.insert(row.field.clone(), by_type(&row.kind, &mut body));
+    }
+    assert!(body.is_empty(), "the table ends before the body");
+    json!(fields)
+}
+
+fn texts(texts: &Localized) -> Value {
+    json!({ "pt": texts.pt, "en": texts.en, "es": texts.es })
+}
+fn texts_option(given: Option<&Localized>) -> Value {
+    given.map_or(Value::Null, texts)
+}
+fn numbers(categories: &[CategoryNo]) -> Vec<u32> {
+    categories.iter().map(|category| category.0).collect()
+}
+fn outcome(outcome: Outcome) -> u8 {
+    if outcome == Outcome::Yes { 1 } else { 2 }
+}
+
+/// A command's fields under the page's names, written out by hand as a second opinion.
+fn fields(command: &Command) -> Value {
+    match command {
+        Command::OpenVenue(rules) => json!({ "rules_version": rules.version,
+            "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max }),
+        Command::CreateUser { profile_name, profile_pic } => {
+            json!({ "profile_name": profile_name, "profile_pic": profile_pic })
+        }
+        Command::AddKey { user, role, label, hash } => json!({ "user": user.0,
+            "role": match role { Role::Trader => 1, Role::Operator => 2 }, "label": label,
+            "hash": data_encoding::HEXLOWER.encode(&hash.0) }),
+        Command::RevokeKey { user, key } => json!({ "user": user.0, "key": key.0 }),
+        Command::Deposit { user, amount } | Command::Withdraw { user, amount } => {
+            json!({ "user": user.0, "amount": amount.get() })
+        }
+        Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
+        Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
+            "sub_titles": texts(&event.sub_titles), "images": event.images,
+            "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
+            "categories": numbers(&event.categories) }),
+        Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
+            "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
+            "no_text": texts(&market.no_text), "logo": market.logo,
+            "deadline": market.deadline.get(), "categories": numbers(&market.categories),
+            "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
+            "dispute_window_seconds": market.dispute_window_seconds }),
+        Command::ReviseEvent { event, revision } => json!({ "event": event.0,
+            "titles": texts_option(revision.titles.as_ref()),
+            "sub_titles": texts_option(revision.sub_titles.as_ref()),
+            "descriptions": texts_option(revision.descriptions.as_ref()),
+            "images": revision.images, "highlighted": revision.highlighted,
+            "categories": revision.categories.as_deref().map(numbers) }),
+        Command::ReviseMarket { market, revision } => json!({ "market": market.0,
+            "questions": texts_option(revision.questions.as_ref()),
+            "descriptions": texts_option(revision.descriptions.as_ref()),
+            "yes_text": texts_option(revision.yes_text.as_ref()),
+            "no_text": texts_option(revision.no_text.as_ref()), "logo": revision.logo,
+            "deadline": revision.deadline.map(TimeMs::get),
+            "categories": revision.categories.as_deref().map(numbers),
+            "highlighted": revision.highlighted }),
+        Command::PublishMarket { market }
+        | Command::SuspendMarket { market }
+        | Command::CloseMarket { market }
+        | Command::DisputeMarket { market } => json!({ "market": market.0 }),
+        Command::ReopenMarket { market, deadline } => {
+            json!({ "market": market.0, "deadline": deadline.map(TimeMs::get) })
+        }
+        Command::ResolveMarket { market, winner } => {
+            json!({ "market": market.0, "winner": outcome(*winner) })
+        }
+        Command::VoidMarket { market, price } => {
+            json!({ "market": market.0, "price": price.get() })
+        }
+        Command::PlaceOrder(order) => order_fields(order),
+        Command::AmendOrder { user, order, price, quantity } => json!({ "user": user.0,
+            "order": order.0.get(), "price": price.map(Tick::get),
+            "quantity": quantity.map(Lots::get) }),
+        Command::CancelOrder { user, order } => {
+            json!({ "user": user.0, "order": order.0.get() })
+        }
+        Command::CancelOrders { user, market } => {
+            json!({ "user": user.0, "market": market.map(|market| market.0) })
+        }
+        Command::AdvanceClock => json!({}),
+    }
+}
+
+fn order_fields(order: &PlaceOrder) -> Value {
+    let (time_in_force, expires_at) = match order.time_in_force {
+        TimeInForce::GoodTillCancelled { expires_at } => (1, expires_at.map(TimeMs::get)),
+        TimeInForce::ImmediateOrCancel => (2, None),
+        TimeInForce::FillOrKill => (3, None),
+    };
+    let self_trade = match order.self_trade {
+        SelfTradePrevention::CancelTaker => 1,
+        SelfTradePrevention::CancelMaker => 2,
+        SelfTradePrevention::CancelBoth => 3,
+    };
+    let condition = match order.condition {
+        Condition::Unconditional => 1,
+        Condition::PostOnly => 2,
+        Condition::ReduceOnly => 3,
+        Condition::PostOnlyReduceOnly => 4,
+    };
+    json!({ "user": order.user.0, "market": order.market.0,
+        "outcome": outcome(order.wording.outcome),
+        "side": match order.wording.side { Side::Buy => 1, Side::Sell => 2 },
+        "price": order.price.get(), "quantity": order.quantity.get(),
+        "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
+        "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
+        "copy_from": order.copy_from.map(|user| user.0) })
+}
+
+#[test]
+fn the_headers_are_those_of_the_page() {
+    let page = page();
+    let header = table(&page, "## Block header");
+    assert_eq!(measured(&header), Some(openoutcry::journal::block::BLOCK_HEADER_BYTES));
+    assert_eq!(measured(&table(&page, "## Record header")), Some(record::RECORD_HEADER_BYTES));
+    assert!(page.contains("60,000 bytes at most") && page.contains("59,936 bytes at most"));
+    assert_eq!(openoutcry::journal::block::BLOCK_BYTES_MAX, 60_000);
+    assert_eq!(record::RECORD_BYTES_MAX, 59_936);
+    let side_files = table(&page, "## Data directory");
+    assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
+
+    let block = &example()[1];
+    let at = |field: &str| {
+        let row = header.iter().find(|row| row.field == field).unwrap();
+        &block.bytes()[row.offset.parse().unwrap()..]
+    };
+    assert!(at("magic").starts_with(b"OPOUTCRY"));
+    assert!(at("first").starts_with(&block.first().get().to_le_bytes()));
+    assert!(at("count").starts_with(&[2, 0, 0, 0]));
+    assert!(at("previous").starts_with(&example()[0].hash().0));
+    let (first, previous) = (Sequence::new(258), block.hash());
+    assert!(Marker::Refused { first, previous }.encode()[8..].starts_with(&[2, 1, 0]));
+    assert!(Witness { last: first, hash: previous }.encode()[16..].starts_with(&previous.0));
+}
+
+#[test]
+fn the_kinds_are_those_of_the_page() {
+    let page = page();
+    let shown: Vec<(u16, u16, String)> = kinds(&page)
+        .into_iter()
+        .map(|(number, name, version, _)| (number, version, name))
+        .collect();
+    let ours: Vec<(u16, u16, String)> =
+        KINDS.iter().map(|(number, version, name)| (*number, *version, (*name).into())).collect();
+    assert_eq!(shown, ours);
+}
+
+#[test]
+fn every_record_is_read_by_the_pages_table() {
+    let page = page();
+    let tables: BTreeMap<u16, Vec<Row>> =
+        kinds(&page).into_iter().map(|(number, _, _, rows)| (number, rows)).collect();
+    for rows in tables.values() {
+        measured(rows);
+    }
+    let mut met = BTreeMap::new();
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..3_000 {
+        let command = command().new_tree(&mut runner).unwrap().current();
+        let mut bytes = Vec::new();
+        record::encode(&command, TimeMs::default(), &mut bytes, record::RECORD_BYTES_MAX).unwrap();
+        let kind = kind_of(&command);
+        assert_eq!(by_table(&tables[&kind], &bytes[16..]), fields(&command), "{command:?}");
+        *met.entry(kind).or_insert(0) += 1;
+    }
+    assert_eq!(met.len(), KINDS.len(), "kinds never drawn: {met:?}");
+}
+
+/// The recovery table on the page is the one that recovery.rs is tested with.
+#[test]
+fn the_recovery_table_names_every_reason() {
+    use openoutcry::journal::recovery::Reason;
+    let page = page();
+    for reason in [
+        Reason::TailDamaged,
+        Reason::WitnessUnreadable,
+        Reason::Short,
+        Reason::MarkerUnreadable,
+        Reason::MarkerElsewhere,
+        Reason::OthersBeyond,
+    ] {
+        let text = reason.to_string();
+        let code = text.split(':').next().unwrap();
+        assert!(page.contains(&format!("| refuse: `{code}` |")), "{code}");
+    }
+}
+
+#[test]
+fn the_tests_that_the_page_names_exist() {
+    let tests = fs::read_to_string(root().join("tests/recovery.rs")).unwrap();
+    let page = page();
+    let (_, promises) = page.split_once("| defect |").unwrap();
+    let rows = promises.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let mut named = 0;
+    for row in rows {
+        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
+        for name in holders.split('`').skip(1).step_by(2) {
+            let there = if name.contains('/') {
+                root().join(name).exists()
+            } else {
+                tests.contains(&format!("fn {name}("))
+            };
+            assert!(there, "{name}");
+            named += 1;
+        }
+    }
+    assert!(named >= 9);
+}
+
+/// A venue opens and takes an order.
+fn example() -> Vec<Block> {
+    let time = |ms| TimeMs::new(ms).unwrap();
+    let ann = Command::CreateUser { profile_name: "ann".to_owned(), profile_pic: String::new() };
+    let opening = vec![Command::OpenVenue(Rules::current()), ann];
+    let first = block_after(&Head::START, time(1_700_000_000_000), opening);
+    let order = Command::PlaceOrder(PlaceOrder {
+        user: UserNo(0),
+        market: MarketNo(7),
+        wording: Wording { outcome: Outcome::Yes, side: Side::Sell },
+        price: Tick::new(62).unwrap(),
+        quantity: Lots::new(2_500_000),
+        time_in_force: TimeInForce::GoodTillCancelled { expires_at: Some(time(1_700_000_600_000)) },
+        self_trade: SelfTradePrevention::CancelTaker,
+        condition: Condition::Unconditional,
+        valid_until: None,
+        copy_from: None,
+    });
+    let orders = vec![order, Command::AdvanceClock];
+    let second = block_after(&first.head(), time(1_700_000_000_250), orders);
+    vec![first, second]
+}
+
+/// Lines of 16 bytes in hex, the meaning beside the first.
+fn write_line(out: &mut String, bytes: &[u8], meaning: &str) {
+    for (index, chunk) in bytes.chunks(16).enumerate() {
+        let hex = data_encoding::HEXLOWER.encode(chunk);
+        let meaning = if index == 0 { meaning } else { "" };
+        writeln!(out, "{}", format!("{hex:<32}  {meaning}").trim_end()).unwrap();
+    }
+}
+
+/// One line a field: its bytes, its name, its value; what follows the last field.
+fn write_fields<'a>(out: &mut String, rows: &[Row], prefix: &str, mut rest: &'a [u8]) -> &'a [u8] {
+    for row in rows {
+        let mut after = rest;
+        let value = by_type(&row.kind, &mut after);
+        // Hashes would only repeat the hex.
+        let shown = if row.kind == "bytes32" { String::new() } else { format!(" {value}") };
+        let taken = rest.len() - after.len();
+        write_line(out, &rest[..taken], &format!("{prefix}{}{shown}", row.field));
+        rest = after;
+    }
+    rest
+}
+
+fn listing(blocks: &[Block]) -> String {
+    let page = page();
+    let tables = kinds(&page);
+    let (block_header, record_header) =
+        (table(&page, "## Block header"), table(&page, "## Record header"));
+    let mut out = String::new();
+    for block in blocks {
+        let mut rest = write_fields(&mut out, &block_header, "block.", block.bytes());
+        for record in block.records() {
+            rest = write_fields(&mut out, &record_header, "  record.", rest);
+            let kind = kind_of(&record.command);
+            let (_, name, _, rows) = tables.iter().find(|(number, ..)| *number == kind).unwrap();
+            rest = write_fields(&mut out, rows, &format!("    {name}."), rest);
+        }
+        writeln!(out, "{:34}sha-256 of the block: {}", "", block.hash()).unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
+    let page = page();
+    let (before, rest) = page.split_once("<!-- example -->\n").unwrap();
+    let (shown, after) = rest.split_once("<!-- end of example -->").unwrap();
+    let fresh = format!("```\n{}```\n", listing(&example()));
+    if env::var_os("UPDATE").is_some() {
+        let whole = format!("{before}<!-- example -->\n{fresh}<!-- end of example -->{after}");
+        fs::write(root().join("journal-format.md"), whole).unwrap();
+        return;
+    }
+    assert_eq!(shown, fresh, "UPDATE=1 rewrites it, if the format was meant to change");
+    // From the page's hex alone: decode, compare, encode.
+    let hex: String = shown
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .filter(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_hexdigit()))
+        .collect();
+    let bytes = data_encoding::HEXLOWER.decode(hex.as_bytes()).unwrap();
+    let length = openoutcry::journal::block::block_bytes(&bytes).unwrap();
+    let (first, second) = bytes.split_at(length);
+    let mut head = Head::START;
+    for (bytes, expected) in [first, second].into_iter().zip(example()) {
+        let block = RawBlock::new(bytes.to_vec()).decode().unwrap();
+        assert_eq!(block, expected);
+        block.follows(&head).unwrap();
+        let commands = block.records().iter().map(|record| record.command.clone()).collect();
+        let again = block_after(&head, block.records()[0].time, commands);
+        assert_eq!(again.bytes(), bytes);
+        head = block.head();
+    }
+}
+
+/// What the reader prints for a record.
+fn line(record: &Record, block: &Block) -> Value {
+    let kind = kind_of(&record.command);
+    let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
+    json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
+        "fields": fields(&record.command), "block": block.first().get(),
+        "hash": block.hash().to_string() })
+}
+
+fn run_reader(file: &Path) -> Option<std::process::Output> {
+    let reader = root().join("examples/journal_reader.py");
+    Process::new("python3").arg(reader).arg(file).output().ok()
+}
+
+#[test]
+fn the_reader_in_python_agrees() {
+    let mut runner = TestRunner::deterministic();
+    let mut journal = MemoryJournal::new();
+    let mut expected = Vec::new();
+    let mut stamp = TimeMs::default();
+    for _ in 0..40 {
+        let draw = (prop::collection::vec(command(), 1..12), time());
+        let (commands, drawn) = draw.new_tree(&mut runner).unwrap().current();
+        stamp = stamp.max(TimeMs::new(drawn.get() / 2).unwrap());
+        let block = block_after(journal.head(), stamp, commands);
+        expected.extend(block.records().iter().map(|record| line(record, &block)));
+        journal.append(block).unwrap();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("journal.blocks");
+    portable::export(journal.read(Sequence::new(1)), &file).unwrap();
+    let Some(output) = run_reader(&file) else {
+        eprintln!("SKIPPED: no python3 on this machine");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(read, expected);
+
+    let sound = fs::read(&file).unwrap();
+    for part in 1..12 {
+        let mut flipped = sound.clone();
+        flipped[sound.len() * part / 12] ^= 1;
+        fs::write(&file, flipped).unwrap();
+        let output = run_reader(&file).unwrap();
+        assert_eq!(output.status.code(), Some(3), "byte {}", sound.len() * part / 12);
+    }
+    // Sound blocks in the wrong order, and a first block left out.
+    let first = openoutcry::journal::block::block_bytes(&sound).unwrap();
+    fs::write(&file, &sound[first..]).unwrap();
+    assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));
+    fs::write(&file, &sound[..sound.len() - 1]).unwrap();
+    assert_eq!(run_reader(&file).unwrap().status.code(), Some(3));
+}

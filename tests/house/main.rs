@@ -1,0 +1,316 @@
+//! Holds the house rules over the whole source tree, one test a rule, and shows that each rule
+//! can be broken. `rooms.rs` has the lists, `rules.rs` the rules, `source.rs` reads the files.
+
+#![allow(clippy::unwrap_used)] // a test may stop at once
+
+mod rooms;
+mod rules;
+mod source;
+
+use std::sync::OnceLock;
+
+use source::{Source, tree};
+
+/// What ships, and what tests it; read once.
+fn everything() -> Vec<Source> {
+    static TREE: OnceLock<Vec<Source>> = OnceLock::new();
+    TREE.get_or_init(|| tree(&["src", "replay/src", "tests", "benches"])).clone()
+}
+
+/// What ships.
+fn product() -> Vec<Source> {
+    let mut sources = everything();
+    sources.retain(|source| ["src/", "replay/"].iter().any(|ours| source.path.starts_with(ours)));
+    sources
+}
+
+/// The files of some rooms.
+fn of_rooms(names: &[&str]) -> Vec<Source> {
+    product().into_iter().filter(|source| names.contains(&source.room())).collect()
+}
+
+/// Fails with everything that a rule finds in these files.
+fn hold(sources: &[Source], rule: impl Fn(&Source) -> Vec<String>) {
+    let found: Vec<String> = sources.iter().flat_map(rule).collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+/// Fails unless a rule finds exactly one thing in the bad text, on its line, and nothing in the
+/// good one.
+fn guard(path: &str, bad: &str, good: &str, rule: impl Fn(&Source) -> Vec<String>) {
+    let found = rule(&Source::new(path, bad));
+    assert_eq!(found.len(), 1, "{bad}: {found:?}");
+    assert!(found[0].starts_with(path), "{found:?}");
+    let found = rule(&Source::new(path, good));
+    assert!(found.is_empty(), "{good}: {found:?}");
+}
+
+/// Crates named in the manifest, as code spells them.
+fn dependencies() -> Vec<String> {
+    let manifests = [include_str!("../../Cargo.toml"), include_str!("../../replay/Cargo.toml")];
+    let mut names = Vec::new();
+    let mut inside = false;
+    for line in manifests.iter().flat_map(|manifest| manifest.lines()) {
+        if line.starts_with('[') {
+            inside = line.contains("dependencies");
+        } else if inside && let Some((name, _)) = line.split_once(['=', '.']) {
+            let name = name.trim();
+            if !name.starts_with('#') && !name.is_empty() {
+                names.push(name.replace('-', "_"));
+            }
+        }
+    }
+    names.retain(|name| name != "openoutcry");
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn imports_run_one_way() {
+    hold(&product(), rules::import_directions);
+}
+
+#[test]
+fn imports_run_one_way_can_fail() {
+    let rule = rules::import_directions;
+    guard("src/exchange/a.rs", "use crate::journal::Head;", "use super::units::Tick;", rule);
+    guard("src/exchange/a.rs", "use super::super::engine::X;", "use super::engine::X;", rule);
+    guard("src/exchange/a/mod.rs", "use super::super::api::X;", "use super::api::X;", rule);
+    guard("src/exchange/mod.rs", "use super::engine::X;", "use self::units::Tick;", rule);
+    guard(
+        "src/journal/a.rs",
+        "use crate::{exchange::A, engine::{B, C}};",
+        "use crate::{exchange::A, journal::engine};",
+        rule,
+    );
+    guard("src/engine/a.rs", "fn f() { crate::api::g() }", "fn f() { crate::journal::g() }", rule);
+    guard(
+        "replay/src/main.rs",
+        "use openoutcry::engine::Engine;",
+        "use openoutcry::journal::J;",
+        rule,
+    );
+    guard(
+        "src/exchange/a.rs",
+        "use crate::api;\n#[cfg(test)]\nmod tests { use crate::cli; }",
+        "// crate::api\nconst A: &str = \"crate::api\";",
+        rule,
+    );
+}
+
+#[test]
+fn each_room_uses_only_its_crates() {
+    let dependencies = dependencies();
+    assert!(dependencies.iter().any(|name| name == "crc32fast"), "{dependencies:?}");
+    assert!(dependencies.iter().any(|name| name == "http_body_util"), "{dependencies:?}");
+    hold(&product(), |source| rules::foreign_crates(source, &dependencies));
+}
+
+#[test]
+fn each_room_uses_only_its_crates_can_fail() {
+    let rule = |source: &Source| rules::foreign_crates(source, &dependencies());
+    guard("src/exchange/a.rs", "use serde::Serialize;", "use rustc_hash::FxHashMap;", rule);
+    guard("src/projection/a.rs", "fn f() { tracing::info!(1) }", "use self::clap::Clap;", rule);
+    guard("src/unheard_of/a.rs", "use hyper::Request;", "use std::fs;", rule);
+}
+
+#[test]
+fn some_crates_have_one_door() {
+    hold(&product(), rules::crates_with_one_door);
+}
+
+#[test]
+fn some_crates_have_one_door_can_fail() {
+    let rule = rules::crates_with_one_door;
+    guard("src/journal/block.rs", "use bincode::Encode;", "use super::record::encode;", rule);
+    guard("src/api/routes.rs", "let s = StatusCode::OK;", "let s = reply::created();", rule);
+    guard("src/journal/record.rs", "use serde_json::Value;", "use bincode::Encode;", rule);
+}
+
+#[test]
+fn no_floats_where_state_is_kept() {
+    hold(&of_rooms(&["exchange", "journal", "projection", "engine", "api"]), rules::floats);
+}
+
+#[test]
+fn no_floats_can_fail() {
+    let good = "let a = (1..5, x.0.1, 0x1e5, 1_000, 7.pow(2)); // 1.5 f64";
+    for bad in ["let a: f64 = b;", "fn f(a: f32) {}", "let a = 1.5;", "let a = 2.;", "let a = 1e5;"]
+    {
+        guard("src/exchange/a.rs", bad, good, rules::floats);
+    }
+    let serde = "fn visit_f64(self, _: f64) {}";
+    assert!(rules::floats(&Source::new("src/api/wire/json.rs", serde)).is_empty());
+    assert!(!rules::floats(&Source::new("src/api/wire/order.rs", serde)).is_empty());
+}
+
+#[test]
+fn the_exchange_is_pure() {
+    hold(&of_rooms(&["exchange"]), |source| rules::banned_words(source, &rooms::IMPURE));
+}
+
+#[test]
+fn the_exchange_is_pure_can_fail() {
+    let rule = |source: &Source| rules::banned_words(source, &rooms::IMPURE);
+    let good = "use std::fmt;\nuse rustc_hash::FxHashMap;\nlet operand = 1; // std::fs";
+    for bad in [
+        "let now = Instant::now();",
+        "use chrono::{Utc}; Utc::now();",
+        "use std::fs::File;",
+        "use std::{fmt, io::Read};",
+        "async fn f() {}",
+        "let x = rand::random();",
+        "let m = HashMap::new();",
+        "std::thread::spawn(f);",
+        "println!();",
+    ] {
+        guard("src/exchange/a.rs", bad, good, rule);
+    }
+}
+
+#[test]
+fn journal_and_read_model_know_no_clock() {
+    let rooms = of_rooms(&["journal", "projection", "replay"]);
+    hold(&rooms, |source| rules::banned_words(source, &rooms::CLOCKED));
+}
+
+#[test]
+fn there_is_one_clock() {
+    let mut sources = product();
+    sources.retain(|source| source.path != rooms::CLOCK);
+    hold(&sources, |source| rules::banned_words(source, &rooms::CALENDARS));
+}
+
+#[test]
+fn there_is_one_clock_can_fail() {
+    let rule = |source: &Source| rules::banned_words(source, &rooms::CALENDARS);
+    guard("src/api/a.rs", "let now = SystemTime::now();", "let now = clock::now();", rule);
+    let rule = |source: &Source| rules::banned_words(source, &rooms::CLOCKED);
+    guard("src/projection/a.rs", "f().await;", "f(awaited);", rule);
+}
+
+#[test]
+fn hash_tables_are_never_walked() {
+    hold(&of_rooms(&["exchange"]), rules::hash_walks);
+}
+
+#[test]
+fn hash_tables_are_never_walked_can_fail() {
+    let rule = rules::hash_walks;
+    let declared = "struct A { rows: FxHashMap<u8, u8>, list: Vec<u8> }\n";
+    let good = format!("{declared}fn f(a: A) {{ a.rows.get(1); a.list.iter(); }}");
+    for walk in [
+        "fn f(a: A) { a.rows.iter(); }",
+        "fn f(a: A) { a.rows\n        .values(); }",
+        "fn f(a: A) { for r in &a.rows { g(r) } }",
+    ] {
+        guard("src/exchange/a.rs", &format!("{declared}{walk}"), &good, rule);
+    }
+    guard("src/exchange/a.rs", "fn f(m: &FxHashSet<u8>) { m.iter(); }", &good, rule);
+}
+
+#[test]
+fn domain_types_are_written_by_others() {
+    let mut sources = of_rooms(&["exchange", "projection"]);
+    sources.extend(of_rooms(&["engine"]));
+    hold(&sources, rules::derives);
+}
+
+#[test]
+fn domain_types_are_written_by_others_can_fail() {
+    let bad = "#[derive(\n    Debug,\n    Encode,\n)]\nstruct A;";
+    guard("src/exchange/a.rs", bad, "#[derive(Debug, Clone)]\nstruct A;", rules::derives);
+}
+
+#[test]
+fn files_say_what_lives_in_them() {
+    hold(&everything(), rules::openings);
+}
+
+#[test]
+fn files_say_what_lives_in_them_can_fail() {
+    let rule = rules::openings;
+    guard("src/a/b.rs", "use std::fmt;\n//! Late.", "//! What lives here.\n", rule);
+    guard("src/a/mod.rs", "//! A room.\n", "//! A room.\n//!\n//! Must not know: b.\n", rule);
+}
+
+#[test]
+fn files_functions_and_lines_are_short() {
+    hold(&everything(), rules::sizes);
+}
+
+#[test]
+fn files_functions_and_lines_are_short_can_fail() {
+    let rule = rules::sizes;
+    let file = |lines: usize| "const A: u8 = 1;\n".repeat(lines);
+    guard("src/a.rs", &file(401), &(file(400) + "// more\n\n#[cfg(test)]\nmod t {\n}\n"), rule);
+    let function = |lines: usize| format!("fn f() {{\n{}}}\n", "    g();\n".repeat(lines - 2));
+    guard("src/a.rs", &function(71), &function(70), rule);
+    guard("src/a.rs", &format!("// {}", "\u{e9}".repeat(98)), &"/".repeat(100), rule);
+}
+
+#[test]
+fn names_say_something() {
+    hold(&everything(), rules::names);
+}
+
+#[test]
+fn names_say_something_can_fail() {
+    let rule = rules::names;
+    for bad in ["struct OrderManager;", "fn order_helper() {}", "mod utils;", "fn process() {}"] {
+        guard("src/engine/a.rs", bad, "fn process_id() {}\nstruct Dispute;", rule);
+    }
+    assert_eq!(rule(&Source::new("src/engine/helper.rs", "")).len(), 1);
+    assert!(rule(&Source::new("src/engine/halt.rs", "")).is_empty());
+    assert!(rule(&Source::new("src/api/a.rs", "fn order_handler() {}")).is_empty());
+    assert!(!rule(&Source::new("src/engine/a.rs", "fn order_handler() {}")).is_empty());
+}
+
+#[test]
+fn nothing_panics() {
+    hold(&product(), rules::panics);
+}
+
+#[test]
+fn nothing_panics_can_fail() {
+    let rule = rules::panics;
+    let good = "let a = b.unwrap_or(0); // .unwrap()\n#[cfg(test)]\nmod t { fn f() { panic!() } }";
+    for bad in ["a.unwrap();", "a.expect(\"b\");", "panic!(\"a\");", "todo!()", "dbg!(a);"] {
+        guard("src/a.rs", bad, good, rule);
+    }
+}
+
+#[test]
+fn nothing_is_promised() {
+    hold(&everything(), rules::promises);
+}
+
+#[test]
+fn nothing_is_promised_can_fail() {
+    guard("src/a.rs", "f(); // TODO: better", "let a = \"TODO\";", rules::promises);
+}
+
+#[test]
+fn bounds_of_the_exchange_are_journaled() {
+    let mut sources = of_rooms(&["exchange"]);
+    sources.retain(|source| {
+        !rooms::BOUND_PLACES.iter().any(|(place, _)| source.path.starts_with(place))
+    });
+    hold(&sources, rules::bounds);
+}
+
+#[test]
+fn bounds_of_the_exchange_are_journaled_can_fail() {
+    guard("src/exchange/a.rs", "const A_MAX: u8 = 1;", "const MAXIMAL: u8 = 1;", rules::bounds);
+}
+
+/// The table of rooms is whole: every folder of `src` is in it.
+#[test]
+fn every_room_is_in_the_table() {
+    hold(&product(), |source| {
+        let known = rooms::of(source).name != "?";
+        if known { Vec::new() } else { vec![format!("{}:1: an unknown room", source.path)] }
+    });
+    assert_eq!(rooms::of(&Source::new("src/attic/mod.rs", "")).name, "?");
+}

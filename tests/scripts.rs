@@ -1,0 +1,275 @@
+//! Conversations with the exchange: command lines, `----`, the answers, a blank line. Each file of
+//! `tests/scripts/` begins with an empty venue. `UPDATE=1 cargo test --test scripts` rewrites the
+//! answers; read the difference before you keep it.
+//!
+//! Besides the lines of `openoutcry::exchange::script` a block may hold
+//! - `given ann 100.00, bob 50.00, market rain window 1h`: an open venue, users with money, public
+//!   markets; none of it may be refused, and nothing is answered;
+//! - `book rain` and `book rain no`: the ladder as traders of yes and of no see it.
+
+#![allow(clippy::unwrap_used)] // a test may stop at once
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::Direction;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::MarketNo;
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::script::ladder::Ladders;
+use openoutcry::exchange::script::names::Names;
+use openoutcry::exchange::script::{Verdict, parse, phrases};
+use openoutcry::exchange::units::Sequence;
+
+/// Refusals that no script can reach, and why.
+const UNREACHABLE: [(Reject, &str); 1] =
+    [(Reject::VenueFull, "needs four billion users, keys, categories, events or markets")];
+
+/// One conversation under way.
+struct Conversation {
+    exchange: Exchange,
+    names: Names,
+    ladders: Ladders,
+    told: Vec<Effect>,
+}
+
+impl Conversation {
+    fn new() -> Conversation {
+        Conversation {
+            exchange: Exchange::new(),
+            names: Names::starting_at(Sequence::new(1)),
+            ladders: Ladders::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Says one line of the script; answers what was answered.
+    fn say(&mut self, text: &str) -> Result<String, String> {
+        if let Some(given) = text.strip_prefix("given ") {
+            return self.given(given).map(|()| String::new());
+        }
+        if let Some(market) = text.strip_prefix("book ") {
+            return self.book(market);
+        }
+        let line = parse::line(text, &self.names).map_err(|error| format!("{text}: {error}"))?;
+        let mut effects = Vec::new();
+        self.exchange
+            .apply(&line.record, &mut effects)
+            .and_then(|()| self.exchange.check())
+            .map_err(|broken| format!("{text}: the exchange broke: {broken}"))?;
+        self.names.follow(&line, Verdict::of(&effects));
+        let mut answer = String::new();
+        for effect in &effects {
+            self.ladders.fold(effect);
+            answer.push_str(&phrases::phrase(effect, line.record.time, &self.names));
+            answer.push('\n');
+        }
+        if effects.is_empty() {
+            answer.push_str("nothing\n");
+        }
+        self.told.extend(effects);
+        self.compare_books()?;
+        Ok(answer)
+    }
+
+    fn given(&mut self, given: &str) -> Result<(), String> {
+        let mut lines = Vec::new();
+        if self.exchange.rules().is_none() {
+            lines.push("venue USD".to_owned());
+        }
+        for item in given.split(',').map(str::trim) {
+            let words: Vec<_> = item.split_whitespace().collect();
+            match *words.as_slice() {
+                ["market", name, ..] => {
+                    lines.extend([item.to_owned(), format!("publish {name}")]);
+                }
+                [name, amount] => {
+                    lines.extend([format!("user {name}"), format!("deposit {name} {amount}")]);
+                }
+                _ => return Err(format!("`given` knows no `{item}`")),
+            }
+        }
+        for line in lines {
+            let answer = self.say(&line)?;
+            if answer.starts_with("refused") {
+                return Err(format!("{line}: {answer}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn book(&self, words: &str) -> Result<String, String> {
+        let (name, outcome) = match words.trim().split_once(' ') {
+            Some((name, "no")) => (name, Outcome::No),
+            Some((_, other)) => return Err(format!("`book` knows no `{other}`")),
+            None => (words.trim(), Outcome::Yes),
+        };
+        let market = self.names.market(name).map_err(|error| error.to_string())?;
+        Ok(self.ladders.draw(market, outcome, &self.names))
+    }
+
+    /// The ladder folded from the effects, and the book that the exchange matches against, are
+    /// the same at every level.
+    fn compare_books(&self) -> Result<(), String> {
+        for market in (0..).map(MarketNo) {
+            let Some(state) = self.exchange.market(market) else { return Ok(()) };
+            for side in [Direction::Up, Direction::Down] {
+                let mut told: Vec<_> = self.ladders.levels(market, side).collect();
+                if side == Direction::Up {
+                    told.reverse();
+                }
+                let held: Vec<_> = state
+                    .book
+                    .levels(side)
+                    .map(|(tick, level)| (tick, level.quantity, level.orders as usize))
+                    .collect();
+                if told != held {
+                    return Err(format!("{side:?} side: told {told:?}, held {held:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a script; answers it with the answers that were given.
+fn answered(script: &str) -> Result<(String, Vec<Effect>), String> {
+    let mut conversation = Conversation::new();
+    let mut blocks = Vec::new();
+    for block in script.split("\n\n").map(str::trim).filter(|block| !block.is_empty()) {
+        let asked = block.split("\n----").next().unwrap_or_default();
+        let mut answers = String::new();
+        let mut silent = true;
+        for line in asked.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+            answers.push_str(&conversation.say(line)?);
+            silent &= line.starts_with("given ");
+        }
+        blocks.push(if silent {
+            asked.to_owned()
+        } else {
+            format!("{asked}\n----\n{}", answers.trim_end())
+        });
+    }
+    Ok((blocks.join("\n\n") + "\n", conversation.told))
+}
+
+fn scripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "txt")).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "no scripts in {}", folder.display());
+    paths
+}
+
+/// Whether the answers are being rewritten; other tests then leave the files alone.
+fn updating() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
+
+/// The first line at which two texts differ, with what stood before it.
+fn difference(expected: &str, got: &str) -> Option<String> {
+    let mut lines = got.lines();
+    for (index, expected) in expected.lines().enumerate() {
+        let got = lines.next().unwrap_or("(end)");
+        if got != expected {
+            return Some(format!("line {}\n  expected: {expected}\n  got:      {got}", index + 1));
+        }
+    }
+    lines.next().map(|extra| format!("at the end\n  got:      {extra}"))
+}
+
+#[test]
+fn every_script_is_answered_as_written() {
+    let update = updating();
+    let mut failures = Vec::new();
+    for path in scripts() {
+        let script = fs::read_to_string(&path).unwrap();
+        match answered(&script) {
+            Ok((got, _)) if update => fs::write(&path, got).unwrap(),
+            Ok((got, _)) => {
+                if let Some(difference) = difference(&script, &got) {
+                    failures.push(format!("{}: {difference}", path.display()));
+                }
+            }
+            Err(error) => failures.push(format!("{}: {error}", path.display())),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Name of an effect's kind, as its `Debug` form begins.
+fn kind(effect: &Effect) -> String {
+    let text = format!("{effect:?}");
+    text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+}
+
+/// The kinds of effects, from the source that declares them.
+fn declared_kinds() -> BTreeSet<String> {
+    let source = include_str!("../src/exchange/effect.rs");
+    let body = source.split("pub enum Effect {").nth(1).unwrap();
+    let body = body.split("\n}").next().unwrap();
+    let variants = body.lines().filter_map(|line| line.strip_prefix("    "));
+    variants
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .map(|line| line.split([' ', '(', '{', ',']).next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn scripts_show_every_refusal_and_every_effect() {
+    if updating() {
+        return;
+    }
+    let mut codes = BTreeSet::new();
+    let mut kinds = BTreeSet::new();
+    for path in scripts() {
+        let (_, told) = answered(&fs::read_to_string(&path).unwrap()).unwrap();
+        for effect in &told {
+            kinds.insert(kind(effect));
+            if let Effect::Refused(reject) = effect {
+                codes.insert(reject.code());
+            }
+        }
+    }
+    for reject in Reject::ALL {
+        let unreachable = UNREACHABLE.iter().any(|(one, _)| *one == reject);
+        assert_ne!(codes.contains(reject.code()), unreachable, "{}", reject.code());
+    }
+    let declared = declared_kinds();
+    assert!(declared.len() > 20, "{declared:?}");
+    let missing: Vec<_> = declared.difference(&kinds).collect();
+    assert!(missing.is_empty(), "no script shows {missing:?}");
+}
+
+/// The line that prevents a pitfall names its script, so that nobody removes it unawares.
+#[test]
+fn every_pitfall_is_named_where_it_is_prevented() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/exchange");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.is_file());
+    let source: String = files.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let stems = scripts().into_iter().map(|path| path.file_stem().unwrap().to_owned());
+    let stems = stems.map(|stem| stem.to_string_lossy().into_owned());
+    let pitfalls: Vec<_> = stems.filter(|stem| stem.starts_with("pitfall_")).collect();
+    assert!(pitfalls.len() > 15, "{pitfalls:?}");
+    for pitfall in pitfalls {
+        assert!(source.contains(&pitfall), "{pitfall}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_seen() {
+    let script = "given ann 1.00\n\nann cancel all\n----\nnothing\n";
+    let (got, _) = answered(script).unwrap();
+    assert_eq!(difference(script, &got), None);
+    let wrong = script.replace("nothing", "something");
+    let (got, _) = answered(&wrong).unwrap();
+    assert!(difference(&wrong, &got).is_some_and(|text| text.starts_with("line 5")));
+    let short = script.replace("\nnothing", "");
+    assert!(difference(&short, &answered(&short).unwrap().0).is_some());
+}
