@@ -38,6 +38,7 @@ impl Server {
         Server::from(serve(data))
     }
 
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
     fn from(mut command: Command) -> Server {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
@@ -332,26 +333,26 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let short = json!({"pt": "a", "en": "a", "es": "a"});
     let event = json!({"titles": short, "subTitles": short, "descriptions": texts, "images": []});
     let mut answered = 0_u32;
-    let refused = loop {
+    let (status, problem) = loop {
         match server.ask("POST", "/admin/events", KEY, Some(&event)) {
             (201, _) => answered += 1,
             refused => break refused,
         }
         assert!(answered < 20_000, "the disk never filled");
     };
-    let problem: Value = serde_json::from_str(&refused.1).unwrap();
-    assert_eq!((refused.0, &problem["code"]), (503, &json!("JOURNAL_UNAVAILABLE")));
+    let problem: Value = serde_json::from_str(&problem).unwrap();
+    assert_eq!((status, &problem["code"]), (503, &json!("JOURNAL_UNAVAILABLE")));
     let bet = order(&market, "yes", "0.10", "1");
     let again = server.ask("POST", "/trading/orders", &keys[0], Some(&bet));
     assert_eq!(again.0, 503, "closed until a restart: {}", again.1);
-    let reads = everything(&server, &keys, &market);
+    let seen = everything(&server, &keys, &market);
     server.signal("KILL");
     drop(server);
 
     let server = Server::start(data.path());
-    assert_eq!(everything(&server, &keys, &market), reads);
-    let (status, log) = server.stop();
-    assert_eq!(status.code(), Some(0), "{log}");
+    assert_eq!(everything(&server, &keys, &market), seen);
+    let (ended, log) = server.stop();
+    assert_eq!(ended.code(), Some(0), "{log}");
     let (sequence, _) = replayed(data.path());
     let all_answered = before.advanced(u64::from(answered));
     assert_eq!(sequence, all_answered, "all that was answered, nothing refused");
