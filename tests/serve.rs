@@ -328,8 +328,8 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let mut command = Command::new("sh");
     command.args(["-c", &limited]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
     let server = Server::from(command);
-    let long = "x".repeat(4000);
-    let texts = json!({"pt": long, "en": long, "es": long});
+    let filler = "x".repeat(4000);
+    let texts = json!({"pt": filler, "en": filler, "es": filler});
     let short = json!({"pt": "a", "en": "a", "es": "a"});
     let event = json!({"titles": short, "subTitles": short, "descriptions": texts, "images": []});
     let mut answered = 0_u32;
@@ -351,8 +351,8 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
 
     let server = Server::start(data.path());
     assert_eq!(everything(&server, &keys, &market), seen);
-    let (ended, log) = server.stop();
-    assert_eq!(ended.code(), Some(0), "{log}");
+    let (ended, logged) = server.stop();
+    assert_eq!(ended.code(), Some(0), "{logged}");
     let (sequence, _) = replayed(data.path());
     let all_answered = before.advanced(u64::from(answered));
     assert_eq!(sequence, all_answered, "all that was answered, nothing refused");
