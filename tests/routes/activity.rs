@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::paging::List;
 use super::shape::check;
 use super::shapes;
-use super::venue::{NOBODY, PICTURE, Trader, Venue};
+use super::venue::{NOBODY, PICTURE, Venue, soon};
 
 /// Records of a market, newest first, each of the shape of its type.
 fn records(venue: &Venue, market: &str) -> Vec<Value> {
@@ -159,9 +158,8 @@ fn a_void_is_told_from_where_it_came() {
 #[test]
 fn a_deadline_that_passes_closes_the_market_and_its_orders() {
     let venue = Venue::open();
-    let Trader { client: ann, .. } = venue.trader("ann");
-    let soon = DateTime::<Utc>::from(std::time::SystemTime::now()) + TimeDelta::milliseconds(1500);
-    let market = venue.market_with(&json!({"deadline": soon.to_rfc3339()}));
+    let ann = venue.trader("ann").client;
+    let market = venue.market_with(&json!({"deadline": soon(1500)}));
     let order = super::venue::order(&market, "BUY", "yes", "0.50", "2");
     let placed = ann.post("/trading/orders", &order).ok(&shapes::placed());
     wait_for(&venue, &market, "CLOSED");

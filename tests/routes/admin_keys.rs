@@ -40,8 +40,7 @@ fn an_operators_key_opens_the_operators_paths() {
     let ann = venue.trader("ann");
     let keys = format!("/admin/users/{}/keys", ann.id);
     let answer = venue.operator.post(&keys, &json!({"role": "operator", "label": "desk"}));
-    let desk =
-        venue.client(&answer.created(&shapes::new_key())["key"].as_str().unwrap().to_owned());
+    let desk = venue.client(answer.created(&shapes::new_key())["key"].as_str().unwrap());
     assert_eq!(desk.get("/admin/users").status, 200);
     assert_eq!(desk.get("/trading/balance").json["available"], "100.00");
     ann.get("/admin/users").refused(403, "FORBIDDEN");

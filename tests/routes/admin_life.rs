@@ -146,6 +146,19 @@ fn voiding_cancels_and_states_its_price() {
 }
 
 #[test]
+fn a_draft_that_is_voided_is_public() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.draft(&json!({}));
+    venue.act(&market, "void", &json!({})).ok(&shapes::market_detail());
+    let list = ann.get("/markets/public/list").json;
+    assert_eq!((&list["total"], &list["markets"][0]["status"]), (&json!(1), &json!("VOIDED")));
+    ann.get(&format!("/markets/{market}")).ok(&shapes::market_detail());
+    let activity = ann.get(&format!("/markets/{market}/activity")).json;
+    assert_eq!(activity["activities"][0]["statusFrom"], "DRAFT");
+}
+
+#[test]
 fn bodies_are_left_out_or_right() {
     let venue = Venue::open();
     let market = venue.market();

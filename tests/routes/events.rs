@@ -84,13 +84,13 @@ fn filters_keep_what_they_say() {
     };
     let (all_wet, all_plain) = (pick(&wet, &[&m3]), pick(&plain, &[&m1, &m2]));
     expect("", &[all_wet.clone(), all_plain.clone()]);
-    expect("highlighted=true", &[all_wet.clone()]);
-    expect("highlighted=false", &[all_plain.clone()]);
+    expect("highlighted=true", std::slice::from_ref(&all_wet));
+    expect("highlighted=false", std::slice::from_ref(&all_plain));
     expect("marketHighlighted=true", &[pick(&plain, &[&m1])]);
     expect("marketHighlighted=false", &[all_wet.clone(), pick(&plain, &[&m2])]);
     expect("highlighted=true&marketHighlighted=true", &[]);
-    expect(&format!("categoryIds={rain}"), &[all_wet.clone()]);
-    expect(&format!("categoryIds={snow}"), &[all_plain.clone()]);
+    expect(&format!("categoryIds={rain}"), std::slice::from_ref(&all_wet));
+    expect(&format!("categoryIds={snow}"), std::slice::from_ref(&all_plain));
     expect(&format!("categoryIds={rain},{snow}"), &[all_wet, all_plain]);
     // The event matches by a market that is then not shown.
     expect(&format!("categoryIds={snow}&marketHighlighted=true"), &[pick(&plain, &[&m1])]);

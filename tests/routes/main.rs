@@ -3,6 +3,9 @@
 
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
+#![allow(clippy::similar_names, reason = "a list and what is listed are not confused")]
+#![allow(clippy::unused_self, reason = "a venue's own words read better as its methods")]
+#![allow(clippy::format_push_string, reason = "a request is small and written once")]
 
 mod client;
 mod shape;
@@ -35,4 +38,6 @@ mod messages;
 mod bodies;
 mod halted;
 mod reads;
+mod dice;
+mod damage;
 mod storm;

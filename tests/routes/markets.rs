@@ -85,6 +85,7 @@ fn filters_keep_what_they_say() {
     expect(&format!("categoryIds={rain}"), &[&both, &wet]);
     expect(&format!("categoryIds={rain},{snow}"), &[&cold, &both, &wet]);
     expect(&format!("categoryIds={rain}%2C{snow}&highlighted=true"), &[&cold, &wet]);
+    expect(&format!("categoryIds={rain},{rain}"), &[&both, &wet]);
     expect(&format!("categoryIds={none}"), &[]);
     expect(&format!("categoryIds={NOBODY}"), &[]);
     expect(&format!("categoryIds={NOBODY},{snow}"), &[&cold, &both]);

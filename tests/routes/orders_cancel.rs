@@ -58,6 +58,7 @@ fn a_suspended_market_lets_orders_be_cancelled() {
     let market = venue.market();
     let id = place(&ann, &market, "BUY", "0.40", "1");
     venue.act(&market, "suspend", &json!({}));
+    ann.client.patch(&path(&id), &json!({"price": "0.41"})).refused(422, "MARKET_NOT_ACTIVE");
     assert_eq!(ann.client.delete(&path(&id)).ok(&shapes::order())["status"], "CANCELLED");
 }
 

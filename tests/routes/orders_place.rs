@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shapes;
-use super::venue::{Trader, Venue, order, with};
+use super::venue::{Trader, Venue, order, soon, with};
 
 /// Status, filled, remaining, average price, cancelled, reason, cost.
 fn told(placed: &Value) -> [String; 7] {
@@ -219,9 +219,7 @@ fn an_order_that_expired_does_not_trade() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
-    let soon = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now())
-        + chrono::TimeDelta::milliseconds(700);
-    let expires = json!({"expiresAt": soon.to_rfc3339()});
+    let expires = json!({"expiresAt": soon(700)});
     let bid = with(order(&market, "BUY", "yes", "0.50", "1"), &expires);
     let bid = ann.order(&bid).ok(&shapes::placed());
     let path = format!("/trading/orders/{}", bid["orderId"].as_str().unwrap());

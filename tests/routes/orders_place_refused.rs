@@ -118,6 +118,13 @@ fn only_the_interfaces_forms_of_a_price_are_taken() {
     }
     let long = "9".repeat(50_000);
     ann.place(&market, "BUY", "yes", "0.01", &long).bad(&["quantity"]);
+}
+
+#[test]
+fn only_the_interfaces_words_are_taken() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
     for (member, texts) in [
         ("outcomeId", ["YES", "maybe", "yes "]),
         ("side", ["buy", "HOLD", "BUY\n"]),
@@ -154,7 +161,7 @@ fn typos_and_repetitions_do_not_become_defaults() {
     }
     let escaped = whole.to_string().replace("\"price\"", "\"pric\\u0065\"");
     assert_eq!(ann.client.send("POST", PATH, &[], Some(escaped.as_bytes())).status, 200);
-    let hidden = escaped.replace("{", "{\"price\":\"0.10\",");
+    let hidden = escaped.replace('{', "{\"price\":\"0.10\",");
     ann.client.send("POST", PATH, &[], Some(hidden.as_bytes())).bad_as("price", "REPEATED");
     let answer = ann.client.post("/trading/orders?timeInForce=IOC", &whole);
     answer.bad_as("timeInForce", "UNKNOWN_FIELD");
@@ -257,4 +264,13 @@ fn a_user_may_have_ten_thousand_open_orders() {
     let first = open["orders"][0]["id"].as_str().unwrap();
     ann.client.delete(&format!("/trading/orders/{first}")).ok(&shapes::order());
     ann.place(&market, "BUY", "yes", "0.01", "1").ok(&shapes::placed());
+    // One order takes nearly all of them, and is told of each.
+    let bob = venue.trader("bob");
+    let sweep = bob.place(&market, "SELL", "yes", "0.01", "0.009999").ok(&shapes::placed());
+    assert_eq!(sweep["status"], "FILLED");
+    let trades = sweep["trades"].as_array().unwrap();
+    let ids: std::collections::HashSet<&str> =
+        super::venue::ids(&sweep["trades"]).into_iter().collect();
+    assert_eq!((trades.len(), ids.len()), (9_999, 9_999));
+    assert_eq!(bob.get("/trading/fills?limit=1000&offset=9998").json["total"], 9_999);
 }

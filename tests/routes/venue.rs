@@ -1,5 +1,6 @@
 //! A venue behind a real socket, with an operator who can set a scene.
 
+use chrono::DateTime;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -8,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use openoutcry::api::keys::ApiKey;
 use openoutcry::api::{Limits, serve};
+use openoutcry::engine::clock;
 use openoutcry::engine::start::{Running, start};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
@@ -35,7 +37,6 @@ pub struct Venue {
 /// A user with a key.
 pub struct Trader {
     pub id: String,
-    pub name: String,
     pub client: Client,
 }
 
@@ -89,7 +90,7 @@ impl Venue {
         let key = self.operator.post(&format!("/admin/users/{id}/keys"), &key).text("key");
         let deposits = format!("/admin/users/{id}/deposits");
         self.operator.post(&deposits, &json!({"amount": amount})).ok(&shapes::balance());
-        Trader { id, name: name.to_owned(), client: self.client(&key) }
+        Trader { id, client: self.client(&key) }
     }
 
     /// A trader with 100.00.
@@ -194,6 +195,12 @@ pub fn with(mut json: Value, more: &Value) -> Value {
 pub fn without(mut json: Value, member: &str) -> Value {
     json.as_object_mut().unwrap().remove(member).unwrap();
     json
+}
+
+/// The moment so many milliseconds from now.
+pub fn soon(milliseconds: i64) -> String {
+    let moment = DateTime::from_timestamp_millis(clock::now().get() + milliseconds);
+    moment.unwrap().to_rfc3339()
 }
 
 /// A text in three languages.
