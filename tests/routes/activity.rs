@@ -116,7 +116,7 @@ fn one_order_with_several_fills_has_a_record_of_each() {
 #[test]
 fn every_move_is_told() {
     let venue = Venue::open();
-    let market = venue.market_with(&json!({"disputeWindowSeconds": 1}));
+    let market = venue.market_with(&json!({"disputeWindowSeconds": 3}));
     for (action, body) in [
         ("suspend", json!({})),
         ("reopen", json!({})),
@@ -159,7 +159,7 @@ fn a_void_is_told_from_where_it_came() {
 fn a_deadline_that_passes_closes_the_market_and_its_orders() {
     let venue = Venue::open();
     let ann = venue.trader("ann").client;
-    let market = venue.market_with(&json!({"deadline": soon(1500)}));
+    let market = venue.market_with(&json!({"deadline": soon(3000)}));
     let order = super::venue::order(&market, "BUY", "yes", "0.50", "2");
     let placed = ann.post("/trading/orders", &order).ok(&shapes::placed());
     wait_for(&venue, &market, "CLOSED");

@@ -196,3 +196,83 @@ fn two_lengths_do_not_smuggle_a_request() {
     }
     assert_eq!(ann.get(ORDERS).json["orders"], serde_json::json!([]));
 }
+
+/// A body that was refused unread must not be taken for the next request.
+#[test]
+fn what_stands_in_an_unread_body_is_not_done() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let key = &ann.client.key;
+    let hidden = order(&market, "BUY", "yes", "0.10", "1").to_string();
+    let hidden = format!(
+        "POST /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-length: {}\r\n\r\n{hidden}",
+        hidden.len()
+    );
+    let next = format!(
+        "GET /api/v1/trading/balance HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {key}\r\n\r\n"
+    );
+    for (line, more, expected) in [
+        ("POST /api/v1/no/such/path", "", 404),
+        ("PUT /api/v1/trading/orders", "", 405),
+        ("POST /api/v1/admin/users", "", 403),
+        ("POST /api/v1/trading/orders", "accept: text/html\r\n", 406),
+        ("POST /api/v1/trading/orders", "content-type: text/plain\r\n", 415),
+        ("POST /api/v1/trading/orders", "x-api-key: again\r\n", 400),
+        ("DELETE /api/v1/trading/orders", "", 200),
+        ("GET /api/v1/trading/balance", "", 200),
+    ] {
+        let large = "x".repeat(70_000);
+        for body in [hidden.clone(), format!("{large}{hidden}"), format!("{hidden}{hidden}{large}")]
+        {
+            let request = format!(
+                "{line} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n{more}content-length: {}\r\n\r\n{body}{next}",
+                body.len()
+            );
+            let came = exchange(ann.client.address, request.as_bytes(), Ending::Open).unwrap();
+            assert_eq!(status(&came), Some(expected), "{line} {more}");
+            let answers = String::from_utf8_lossy(&came).matches("HTTP/1.1 ").count();
+            assert!(answers <= 2, "{answers} answers to {line} {more} and a balance");
+        }
+    }
+    assert_eq!(ann.get(ORDERS).json["orders"], serde_json::json!([]));
+}
+
+#[test]
+fn a_client_that_asks_before_it_sends_is_told_at_once() {
+    let venue = Venue::open();
+    let key = &venue.operator.key;
+    for (line, more, expected) in [
+        ("POST /api/v1/no/such/path", "", 404),
+        ("PUT /api/v1/trading/orders", "", 405),
+        ("POST /api/v1/trading/orders", "content-type: text/plain\r\n", 415),
+    ] {
+        let request = format!(
+            "{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {key}\r\n\
+             {more}content-length: 10\r\nexpect: 100-continue\r\n\r\n"
+        );
+        let came = exchange(venue.operator.address, request.as_bytes(), Ending::Open).unwrap();
+        assert_eq!(status(&came), Some(expected), "{line}");
+    }
+}
+
+#[test]
+fn chunks_may_have_extensions_and_trailers() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let body = order(&venue.market(), "BUY", "yes", "0.10", "1").to_string();
+    let (first, second) = body.split_at(20);
+    let request = format!(
+        "POST /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {}\r\n\
+         transfer-encoding: chunked\r\n\r\n14;a=b\r\n{first}\r\n{:X}\r\n{second}\r\n0\r\n\
+         x-api-key: other\r\n\r\n",
+        ann.client.key,
+        second.len()
+    );
+    let came = exchange(ann.client.address, request.as_bytes(), Ending::Open).unwrap();
+    assert_eq!(status(&came), Some(200), "{:?}", String::from_utf8_lossy(&came));
+    assert_eq!(
+        ann.get("/trading/orders?active=true").json["orders"].as_array().map(Vec::len),
+        Some(1)
+    );
+}

@@ -219,7 +219,7 @@ fn an_order_that_expired_does_not_trade() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let market = venue.market();
-    let expires = json!({"expiresAt": soon(700)});
+    let expires = json!({"expiresAt": soon(2000)});
     let bid = with(order(&market, "BUY", "yes", "0.50", "1"), &expires);
     let bid = ann.order(&bid).ok(&shapes::placed());
     let path = format!("/trading/orders/{}", bid["orderId"].as_str().unwrap());

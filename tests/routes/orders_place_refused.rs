@@ -1,9 +1,11 @@
 //! `POST /trading/orders`: what is refused, and that nothing comes of it (semantics 7).
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::shapes;
-use super::venue::{NOBODY, Trader, Venue, order, with, without};
+use super::venue::{NOBODY, Trader, Venue, ids, order, with, without};
 
 const PATH: &str = "/trading/orders";
 
@@ -264,13 +266,14 @@ fn a_user_may_have_ten_thousand_open_orders() {
     let first = open["orders"][0]["id"].as_str().unwrap();
     ann.client.delete(&format!("/trading/orders/{first}")).ok(&shapes::order());
     ann.place(&market, "BUY", "yes", "0.01", "1").ok(&shapes::placed());
-    // One order takes nearly all of them, and is told of each.
+    // One order takes half of them, and one cancel the others; all are told.
     let bob = venue.trader("bob");
-    let sweep = bob.place(&market, "SELL", "yes", "0.01", "0.009999").ok(&shapes::placed());
-    assert_eq!(sweep["status"], "FILLED");
-    let trades = sweep["trades"].as_array().unwrap();
-    let ids: std::collections::HashSet<&str> =
-        super::venue::ids(&sweep["trades"]).into_iter().collect();
-    assert_eq!((trades.len(), ids.len()), (9_999, 9_999));
-    assert_eq!(bob.get("/trading/fills?limit=1000&offset=9998").json["total"], 9_999);
+    let sweep = bob.place(&market, "SELL", "yes", "0.01", "0.005").ok(&shapes::placed());
+    assert_eq!((&sweep["status"], &sweep["averageFillPrice"]), (&json!("FILLED"), &json!("0.01")));
+    let trades: HashSet<&str> = ids(&sweep["trades"]).into_iter().collect();
+    assert_eq!((trades.len(), sweep["trades"].as_array().unwrap().len()), (5_000, 5_000));
+    assert_eq!(bob.get("/trading/fills?limit=1000&offset=4500").json["total"], 5_000);
+    let rest = ann.client.delete("/trading/orders");
+    assert_eq!(rest.json["cancelled"].as_array().map(Vec::len), Some(5_000));
+    assert_eq!(ann.balance().1, "0.00");
 }

@@ -110,10 +110,8 @@ fn the_latest_change_comes_first() {
     let venue = Venue::open();
     let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
     let [a, b, c] = [(); 3].map(|()| venue.market());
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(3));
     for market in [&a, &b, &c, &a] {
         venue.trade(market, &ann, &bob, "0.60", "1");
-        pause();
     }
     let order = |trader: &Trader| -> Vec<String> {
         let text = |position: &Value| position["marketId"].as_str().unwrap().to_owned();
