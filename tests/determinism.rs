@@ -11,16 +11,21 @@ mod naive;
 use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
+use openoutcry::exchange::command::{
+    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
+    Wording,
+};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::units::Sequence;
+use openoutcry::exchange::ids::{KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
 use commands::{Step, strategies};
 use naive::Naive;
 
 /// What one record came to.
-type Outcome = (Vec<Effect>, StateDigest);
+type Came = (Vec<Effect>, StateDigest);
 
 /// The records that random steps make of a venue.
 fn records(steps: &[Step]) -> Vec<Record> {
@@ -43,13 +48,13 @@ fn records(steps: &[Step]) -> Vec<Record> {
     records
 }
 
-fn apply(exchange: &mut Exchange, record: &Record) -> Outcome {
+fn apply(exchange: &mut Exchange, record: &Record) -> Came {
     let mut effects = Vec::new();
     exchange.apply(record, &mut effects).unwrap();
     (effects, exchange.digest().unwrap())
 }
 
-fn replay(records: &[Record]) -> (Exchange, Vec<Outcome>) {
+fn replay(records: &[Record]) -> (Exchange, Vec<Came>) {
     let mut exchange = Exchange::new();
     let outcomes = records.iter().map(|record| apply(&mut exchange, record)).collect();
     (exchange, outcomes)
@@ -124,6 +129,102 @@ proptest! {
             } else if effects.iter().any(shows) {
                 prop_assert_ne!(digest, without, "the digest does not show {:?}", record);
             }
+        }
+    }
+}
+
+/// Orders that differ in one thing.
+fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
+    let plain = PlaceOrder {
+        user,
+        market,
+        wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
+        price: Tick::new(40).unwrap(),
+        quantity: Lots::contracts(2),
+        time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+        self_trade: SelfTradePrevention::CancelTaker,
+        condition: Condition::Unconditional,
+        valid_until: None,
+        copy_from: None,
+    };
+    let expires_at = Some(commands::after(commands::START, 9_999));
+    let no = Wording { outcome: Outcome::No, side: Side::Sell };
+    [
+        plain,
+        PlaceOrder { user: UserNo(2), ..plain },
+        PlaceOrder { market: MarketNo(0), ..plain },
+        // The same bet at the same price, in other words.
+        PlaceOrder { wording: no, price: plain.price.complement(), ..plain },
+        PlaceOrder { price: Tick::new(41).unwrap(), ..plain },
+        PlaceOrder { quantity: Lots::contracts(3), ..plain },
+        PlaceOrder { time_in_force: TimeInForce::GoodTillCancelled { expires_at }, ..plain },
+        PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain },
+        PlaceOrder { condition: Condition::PostOnly, ..plain },
+        PlaceOrder { copy_from: Some(UserNo(0)), ..plain },
+    ]
+}
+
+/// Commands, each possible in the same state, that differ in one thing.
+fn commands_alike() -> Vec<Command> {
+    let (user, market) = (UserNo(1), MarketNo(1));
+    let key = |role, byte| Command::AddKey {
+        user,
+        role,
+        label: String::new(),
+        hash: KeyHash([byte; 32]),
+    };
+    let deadline = |ms| Some(commands::after(commands::START, ms));
+    let mut alike: Vec<Command> =
+        orders_alike(user, market).into_iter().map(Command::PlaceOrder).collect();
+    alike.extend([
+        Command::AdvanceClock,
+        Command::ResolveMarket { market, winner: Outcome::Yes },
+        Command::ResolveMarket { market, winner: Outcome::No },
+        Command::VoidMarket { market, price: SettlementPrice::HALF },
+        Command::SuspendMarket { market },
+        Command::CloseMarket { market },
+        key(Role::Trader, 1),
+        key(Role::Operator, 1),
+        key(Role::Trader, 2),
+        Command::RevokeKey { user: UserNo(0), key: KeyNo(0) },
+        Command::Deposit { user, amount: Money::new(1) },
+        Command::Deposit { user: UserNo(2), amount: Money::new(1) },
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0))),
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1))),
+        Command::CreateCategory(CategoryDraft { name: String::new(), slug: "a".to_owned() }),
+        Command::CreateCategory(CategoryDraft { name: String::new(), slug: "b".to_owned() }),
+    ]);
+    for ms in [500, 501] {
+        let revision = MarketRevision { deadline: deadline(ms), ..MarketRevision::default() };
+        alike.push(Command::ReviseMarket { market, revision: Box::new(revision) });
+    }
+    alike
+}
+
+/// Commands that differ in one thing leave states that differ.
+#[test]
+fn the_digest_tells_like_from_alike() {
+    let alike = commands_alike();
+    let (mut before, _) = replay(&records(&[]));
+    let first_key = Command::AddKey {
+        user: UserNo(0),
+        role: Role::Trader,
+        label: String::new(),
+        hash: KeyHash([0; 32]),
+    };
+    let ask = |exchange: &mut Exchange, command: Command| {
+        let sequence = exchange.sequence().next();
+        let (effects, digest) =
+            apply(exchange, &Record { sequence, time: commands::START, command });
+        assert!(!matches!(effects[..], [Effect::Refused(_)]), "{effects:?}");
+        digest
+    };
+    ask(&mut before, first_key);
+    let digests: Vec<StateDigest> =
+        alike.iter().map(|command| ask(&mut before.clone(), command.clone())).collect();
+    for (index, digest) in digests.iter().enumerate() {
+        for (other, same) in digests.iter().enumerate().skip(index + 1) {
+            assert_ne!(digest, same, "{:?} and {:?}", alike[index], alike[other]);
         }
     }
 }

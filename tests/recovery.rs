@@ -324,7 +324,8 @@ fn a_file_that_sled_never_syncs_stops_the_start_and_every_append() {
     assert_eq!(opened, Err(OpenError::Blobs(blob.parent().unwrap().to_owned())));
     assert!(blob.exists(), "the trace is left where it is");
     fs::remove_file(&blob).unwrap();
-    let (journal, _) = SledJournal::open(dir.path()).unwrap();
+    let (journal, recovered) = SledJournal::open(dir.path()).unwrap();
+    assert_eq!(recovered.cut, None, "the block was not even handed to sled");
     assert_eq!(read_all(&journal), Ok(blocks[..1].to_vec()));
 }
 
@@ -462,6 +463,22 @@ fn a_witness_may_lag_and_may_be_torn_but_not_be_lost() {
     fs::remove_file(&witness).unwrap();
     let opened = SledJournal::open(dir.path()).map(|_| ());
     assert_eq!(opened, Err(OpenError::FileMissing(witness)));
+}
+
+#[test]
+fn a_journal_that_was_put_in_anothers_place_is_noticed() {
+    let (ours, head) = (chain(3, 2), chain(2, 2)[1].head());
+    let theirs = instead(&head);
+    for known in [&ours[2], &theirs] {
+        let mut store = stored(&ours);
+        let (last, hash) = (known.last(), known.hash());
+        store.attest(Witness { last, hash }).unwrap();
+        let opened = StoredJournal::over(store).map(|(journal, _)| *journal.head());
+        let found = ours[2].last();
+        let short = Err(OpenError::Short { known: last, found });
+        let expected = if known == &ours[2] { Ok(ours[2].head()) } else { short };
+        assert_eq!(opened, expected);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Media types: whether a client takes JSON, and whether what it sends is JSON.
 
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 
 /// Whether one of the JSON types that answers have is acceptable. No `Accept` takes everything.
 pub fn takes_json(headers: &HeaderMap) -> bool {
@@ -28,9 +28,12 @@ fn refuses(parameter: &str) -> bool {
     })
 }
 
-/// Whether a body may be read as JSON: announced as such, or not announced as anything.
+/// Whether a body may be read as JSON: announced as such, or not announced as anything, and not
+/// compressed.
 pub fn sends_json(headers: &HeaderMap) -> bool {
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     headers.get_all(CONTENT_TYPE).iter().all(is_json)
+        && headers.get_all(CONTENT_ENCODING).iter().all(plain)
 }
 
 fn is_json(value: &HeaderValue) -> bool {
@@ -77,5 +80,7 @@ mod tests {
         assert!(!sends(&["application/json; charset=latin1"]));
         assert!(!sends(&["text/plain"]) && !sends(&[""]) && !sends(&["application/jsonx"]));
         assert!(!sends(&["application/json", "text/plain"]));
+        assert!(sends_json(&headers(&CONTENT_ENCODING, &["identity"])));
+        assert!(!sends_json(&headers(&CONTENT_ENCODING, &["gzip"])));
     }
 }

@@ -4,22 +4,14 @@
 
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
-use super::pending::{AppliedBlock, Refusal, ReplySlot};
+use super::pending::{AppliedBlock, Refusal};
+use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::Exchange;
-
-/// A block's results on their way to the projector, with the reply slots of its records.
-#[derive(Debug)]
-pub struct Matched {
-    /// What happened.
-    pub block: Arc<AppliedBlock>,
-    /// Reply slots, one a record; empty when nobody waits.
-    pub replies: Vec<Option<ReplySlot>>,
-}
 
 /// The matcher's state.
 #[derive(Debug)]
@@ -29,7 +21,7 @@ pub struct Matcher {
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
     /// Results go here.
-    pub results: Sender<Matched>,
+    pub projector: Projector,
     /// Where to say what is due.
     pub due: Arc<DueBoard>,
     /// Why to stop.
@@ -54,11 +46,7 @@ impl Matcher {
                 applied.seal_record(record.sequence, record.time);
             }
             self.due.post(self.exchange.next_due(), self.exchange.sequence());
-            let matched = Matched { block: Arc::new(applied), replies };
-            if self.results.send(matched).is_err() {
-                self.halt.halt(HaltReason::ThreadDied("projector"));
-                return self.exchange;
-            }
+            self.projector.project(&Arc::new(applied), replies);
         }
         self.exchange
     }

@@ -3,38 +3,34 @@
 
 use std::sync::Arc;
 
-use crossbeam_channel::Receiver;
 use parking_lot::RwLock;
 
-use super::matcher::Matched;
-use super::pending::Answer;
+use super::pending::{Answer, AppliedBlock, ReplySlot};
 use crate::projection::ReadModel;
 
-/// The projector's state.
+/// The projector's state. It works on the matcher's thread: handing blocks to a thread of its own
+/// cost more than folding them (`benches/README.md`).
 #[derive(Debug)]
 pub struct Projector {
-    /// Results come from here.
-    pub results: Receiver<Matched>,
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
 }
 
 impl Projector {
-    /// Folds and answers until there is nothing more to come.
-    pub fn run(self) {
-        while let Ok(Matched { block, replies }) = self.results.recv() {
-            {
-                // A block at a time: a reader sees all of a block or nothing of it.
-                let mut read_model = self.read_model.write();
-                for applied in block.records() {
-                    read_model.fold(&applied);
-                }
+    /// Folds a block's results and answers those who wait; `replies` holds a slot a record, or
+    /// nothing when nobody waits.
+    pub fn project(&self, block: &Arc<AppliedBlock>, replies: Vec<Option<ReplySlot>>) {
+        {
+            // A block at a time: a reader sees all of a block or nothing of it.
+            let mut read_model = self.read_model.write();
+            for applied in block.records() {
+                read_model.fold(&applied);
             }
-            for (answer, reply) in Answer::of_block(&block).zip(replies) {
-                if let Some(reply) = reply {
-                    // A caller that has gone away needs no answer.
-                    drop(reply.send(Ok(answer)));
-                }
+        }
+        for (answer, reply) in Answer::of_block(block).zip(replies) {
+            if let Some(reply) = reply {
+                // A caller that has gone away needs no answer.
+                drop(reply.send(Ok(answer)));
             }
         }
     }

@@ -48,7 +48,6 @@ pub struct Running {
     engine: Engine,
     sequencer: JoinHandle<Option<()>>,
     matcher: JoinHandle<Option<Exchange>>,
-    projector: JoinHandle<Option<()>>,
 }
 
 /// What an engine was like when it ended.
@@ -74,20 +73,17 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
     let read_model = Arc::new(RwLock::new(ReadModel::new()));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
-    let (outcomes, results) = bounded(BLOCKS_MAX);
     let (replayed, replay_result) = bounded(1);
 
-    let projector = Projector { results, read_model: Arc::clone(&read_model) };
     let matcher = Matcher {
         exchange: Exchange::new(),
         blocks,
-        results: outcomes,
+        projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
     let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
 
-    let projector = spawn("projector", &halt, move || projector.run())?;
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
         let result = sequencer.replay();
@@ -100,7 +96,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
     })?;
     let engine = Engine { intake, read_model, halt };
     catch_up(&engine, head, &replay_result)?;
-    Ok(Running { engine, sequencer, matcher, projector })
+    Ok(Running { engine, sequencer, matcher })
 }
 
 /// Waits until the read model shows the journal's last record.
@@ -147,10 +143,10 @@ impl Running {
         let halted = self.engine.halted();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, sequencer, matcher, projector } = self;
-        let died = Exchange::new;
-        let joined = (sequencer.join(), matcher.join(), projector.join());
-        let exchange = joined.1.ok().flatten().unwrap_or_else(died);
+        let Running { engine, sequencer, matcher } = self;
+        // A thread that died has halted the engine, which says so.
+        let joined = (sequencer.join(), matcher.join());
+        let exchange = joined.1.ok().flatten().unwrap_or_else(Exchange::new);
         let halted = engine.halted().or(halted);
         Ok(Stopped { sequence: exchange.sequence(), digest: exchange.digest()?, halted })
     }

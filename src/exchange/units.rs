@@ -508,22 +508,28 @@ fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
 }
 
 /// Writes an integer of the smallest unit as a plain decimal: at least `decimals_min` decimals,
-/// no padding beyond.
+/// no padding beyond. Answers are full of these, so nothing is allocated, and the common sizes are
+/// divided in 64 bits.
 fn write_decimal(
     f: &mut fmt::Formatter<'_>,
     value: u128,
     decimals: u32,
     decimals_min: usize,
 ) -> fmt::Result {
-    let scale = 10_u128.pow(decimals);
-    write!(f, "{}", value / scale)?;
-    let width = decimals as usize;
-    let fraction = format!("{:0width$}", value % scale);
-    let kept = fraction.trim_end_matches('0').len().max(decimals_min);
-    match fraction.get(..kept) {
-        Some(shown) if kept > 0 => write!(f, ".{shown}"),
-        _ => Ok(()),
+    let scale = 10_u64.pow(decimals);
+    let mut fraction = if let Ok(value) = u64::try_from(value) {
+        write!(f, "{}", value / scale)?;
+        value % scale
+    } else {
+        write!(f, "{}", value / u128::from(scale))?;
+        u64::try_from(value % u128::from(scale)).unwrap_or_default()
+    };
+    let mut kept = decimals as usize;
+    while kept > decimals_min && fraction.is_multiple_of(10) {
+        fraction /= 10;
+        kept -= 1;
     }
+    if kept == 0 { Ok(()) } else { write!(f, ".{fraction:0kept$}") }
 }
 
 #[cfg(test)]

@@ -15,9 +15,7 @@ pub mod store;
 
 use std::ops::Deref;
 
-pub use block::Head;
-
-use self::block::{Block, BlockFault};
+use self::block::{Block, BlockFault, Head};
 use self::store::StoreError;
 use crate::exchange::units::Sequence;
 

@@ -380,3 +380,59 @@ async fn what_is_left_of_an_order_is_told() {
         }
     }
 }
+
+/// What interface 2.6, 2.7, 2.10, 4.4 and 4.5 list; and after the bar, what semantics 4 and 6 add.
+const SHAPES: [(&str, &str); 6] = [
+    (
+        "placed",
+        "orderId status filledQuantity remainingQuantity averageFillPrice trades \
+         | cancelledQuantity cancelReason filledCost clientOrderId sequence",
+    ),
+    (
+        "order",
+        "id marketId outcomeId side orderType price originalQuantity remainingQuantity \
+         filledQuantity averageFillPrice status timeInForce createdAt updatedAt \
+         | cancelledQuantity cancelReason filledCost clientOrderId sequence",
+    ),
+    (
+        "position",
+        "id userId marketId outcomeId totalStake oddLocked potentialPayout resolution updatedAt \
+         copyFromTraderId market | quantity averagePrice realisedPnl",
+    ),
+    (
+        "position's market",
+        "id questions status deadline winningOutcomeId createdAt logo outcomes |",
+    ),
+    ("depth", "marketId outcomeId bids asks bestBid bestAsk spread timestamp |"),
+    ("activity", "type outcomeId stake odd user createdAt |"),
+];
+
+#[tokio::test]
+async fn answers_have_the_members_of_the_interface_and_no_others() {
+    let venue = Venue::open().await;
+    let market = venue.market().await;
+    let (ann_id, ann) = venue.trader("ann").await;
+    let (_, bob) = venue.trader("bob").await;
+    let mut copied = order(&market, "SELL", "no", "0.40", "5");
+    copied["copyFromTraderId"] = json!(ann_id);
+    let placed = venue.place(&bob, copied).await;
+    venue.place(&ann, order(&market, "SELL", "yes", "0.60", "5")).await;
+    let order = venue.get(&bob, "/trading/orders").await.json["orders"][0].clone();
+    let position = venue.get(&bob, "/trading/positions").await.json["positions"][0].clone();
+    let depth = venue.get(&bob, &format!("/trading/books/{market}/depth?outcome=yes")).await;
+    let activity = venue.get(&bob, &format!("/markets/{market}/activity?limit=1")).await;
+    assert_eq!(order["status"], "FILLED");
+    assert_eq!(
+        (&position["outcomeId"], &position["copyFromTraderId"]),
+        (&json!("yes"), &json!(ann_id))
+    );
+    let trade = &activity.json["activities"][0];
+    assert_eq!((&trade["outcomeId"], &trade["user"]["id"]), (&json!("no"), &json!(ann_id)));
+    assert_eq!(keys(&trade["user"]), ["id", "profileName", "profilePic"]);
+    let answers = [&placed.json, &order, &position, &position["market"], &depth.json, trade];
+    for ((name, members), answer) in SHAPES.into_iter().zip(answers) {
+        let mut members: Vec<&str> = members.split_whitespace().filter(|m| *m != "|").collect();
+        members.sort_unstable();
+        assert_eq!(keys(answer), members, "{name}");
+    }
+}

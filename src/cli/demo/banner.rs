@@ -85,8 +85,9 @@ const HALF: Tick = match Tick::new(50) {
 fn lines(base: &str, key: &str, example: &Example<'_>) -> [(String, String); 7] {
     let Example { market, question, price } = example;
     let get = |key: &str, path: &str| format!("curl -sS -H 'X-API-Key: {key}' '{base}{path}'");
+    let rest = format!(r#""price":"{price}","quantity":"{BOUGHT}""#);
     let order = format!(
-        r#"{{"marketId":"{market}","outcomeId":"yes","side":"BUY","orderType":"LIMIT","price":"{price}","quantity":"{BOUGHT}"}}"#
+        r#"{{"marketId":"{market}","outcomeId":"yes","side":"BUY","orderType":"LIMIT",{rest}}}"#
     );
     let place = format!(
         "curl -sS -H 'X-API-Key: {key}' -H 'Content-Type: application/json' \

@@ -1,0 +1,100 @@
+//! The tool as its users meet it: answers and exit codes.
+
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::process::Command as Process;
+
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Money, TimeMs};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::sled::SledJournal;
+use serde_json::Value;
+
+fn ask<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, Value) {
+    let tool = env!("CARGO_BIN_EXE_openoutcry-replay");
+    let output = Process::new(tool).arg("--json").args(arguments).output().unwrap();
+    let answer = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code().unwrap(), answer)
+}
+
+/// A venue with one user, four blocks of one deposit each.
+fn venue(data: &Path) {
+    let (mut journal, _) = SledJournal::open(data).unwrap();
+    let user = UserNo(0);
+    let ann = Command::CreateUser { profile_name: "ann".into(), profile_pic: String::new() };
+    let deposit = Command::Deposit { user, amount: Money::new(500) };
+    let blocks = [vec![Command::OpenVenue(Rules::current()), ann]];
+    for commands in blocks.into_iter().chain((0..4).map(|_| vec![deposit.clone()])) {
+        let mut builder = BlockBuilder::new(journal.head());
+        let mut sequence = journal.head().sequence;
+        for command in commands {
+            sequence = sequence.next();
+            assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+        }
+        journal.append(builder.build().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_and_its_export_give_the_same_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
+    venue(&data);
+    let (code, verified) = ask(&[OsStr::new("verify"), data.as_os_str()]);
+    assert_eq!(code, 0, "{verified}");
+    assert_eq!((&verified["blocks"], &verified["records"]), (&5.into(), &6.into()));
+    let (code, exported) = ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]);
+    assert_eq!((code, &exported["head"]), (0, &verified["head"]));
+    assert_eq!(ask(&[OsStr::new("verify"), file.as_os_str()]), (0, verified.clone()));
+    let (code, rebuilt) = ask(&[OsStr::new("rebuild"), data.as_os_str()]);
+    assert_eq!((code, &rebuilt["head"]), (0, &verified["head"]));
+    assert_eq!(rebuilt["state"].as_str().unwrap().len(), 64);
+    assert_eq!(ask(&[OsStr::new("rebuild"), file.as_os_str()]), (0, rebuilt));
+    // An export never overwrites.
+    assert_eq!(ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]).0, 1);
+}
+
+#[test]
+fn damage_is_code_3_and_says_where() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
+    venue(&data);
+    assert_eq!(ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]).0, 0);
+    let mut bytes = fs::read(&file).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    for question in ["verify", "rebuild"] {
+        let (code, answer) = ask(&[OsStr::new(question), file.as_os_str()]);
+        assert_eq!(code, 3);
+        assert_eq!(answer["block"], 6);
+        assert_eq!(answer["offset"], last + 1 - 64 - 16 - 12);
+        assert!(answer["error"].as_str().unwrap().contains("BLOCK_CHECKSUM"), "{answer}");
+    }
+    fs::write(data.join("refused"), [0; 64]).unwrap();
+    let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
+    assert_eq!(code, 3);
+    assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
+}
+
+#[test]
+fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(ask(&[OsStr::new("verify"), dir.path().as_os_str()]).0, 1);
+    assert_eq!(ask(&[OsStr::new("verify"), dir.path().join("none").as_os_str()]).0, 1);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "looking makes nothing");
+    assert_eq!(ask(&["verify"]).0, 2);
+    assert_eq!(ask(&["mend", "x"]).0, 2);
+    let data = dir.path().join("venue");
+    venue(&data);
+    let (_journal, _) = SledJournal::open(&data).unwrap();
+    let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
+    assert_eq!(code, 1);
+    assert!(answer["error"].as_str().unwrap().starts_with("OPEN_LOCKED"), "{answer}");
+}

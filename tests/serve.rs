@@ -1,0 +1,359 @@
+//! The binary as an operator meets it: started, traded on, killed, started again.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::Journal;
+use openoutcry::journal::sled::SledJournal;
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
+const KEY: &str = "test-operator-key-of-enough-characters";
+
+/// A running server. Killed when dropped.
+struct Server {
+    process: Child,
+    address: String,
+    _stdout: BufReader<std::process::ChildStdout>,
+    /// What it printed before it was listening.
+    said: Vec<String>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+impl Server {
+    fn start(data: &Path) -> Server {
+        Server::from(serve(data))
+    }
+
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
+    fn from(mut command: Command) -> Server {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        let mut said = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert!(stdout.read_line(&mut line).unwrap() > 0, "it ended: {said:?}");
+            if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
+                let address = address.to_owned();
+                return Server { process, address, _stdout: stdout, said };
+            }
+            said.push(line.trim_end().to_owned());
+        }
+    }
+
+    fn ask(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let body = body.map_or_else(String::new, Value::to_string);
+        write!(
+            stream,
+            "{method} /api/v1{path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    fn get(&self, path: &str, key: &str) -> String {
+        let (status, body) = self.ask("GET", path, key, None);
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    fn post(&self, path: &str, key: &str, body: &Value) -> Value {
+        let (status, answer) = self.ask("POST", path, key, Some(body));
+        assert!(status == 200 || status == 201, "{path}: {status} {answer}");
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Ends in order; gives the exit status and what it logged.
+    fn stop(mut self) -> (ExitStatus, String) {
+        self.signal("TERM");
+        let mut log = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.process.wait().unwrap(), log)
+    }
+}
+
+fn serve(data: &Path) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env_remove("OPENOUTCRY_LOG");
+    command
+}
+
+/// A venue with a market and two traders who have traded: their keys and the market's id.
+fn traded(server: &Server) -> (Vec<String>, String) {
+    let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "¿Va a llover?"});
+    let category = json!({"name": "Weather", "slug": "weather"});
+    let category = server.post("/admin/categories", KEY, &category)["id"].clone();
+    let event = server.post(
+        "/admin/events",
+        KEY,
+        &json!({"titles": texts, "subTitles": texts, "descriptions": texts,
+                "images": ["https://assets.example.org/rain.png"], "categoryIds": [category]}),
+    );
+    let market = server.post(
+        "/admin/markets",
+        KEY,
+        &json!({"questions": texts, "descriptions": texts, "eventId": event["id"],
+                "logo": "https://assets.example.org/rain.png", "categoryIds": [category],
+                "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
+                "deadline": "2099-01-01T00:00:00.000Z"}),
+    );
+    let market = market["id"].as_str().unwrap().to_owned();
+    server.post(&format!("/admin/markets/{market}/publish"), KEY, &json!({}));
+    let mut keys = Vec::new();
+    for name in ["ann", "bob"] {
+        let profile = json!({"profileName": name, "profilePic": "https://assets.example.org/p"});
+        let user = server.post("/admin/users", KEY, &profile)["id"].clone();
+        let user = user.as_str().unwrap();
+        let amount = json!({"amount": "1000"});
+        server.post(&format!("/admin/users/{user}/deposits"), KEY, &amount);
+        let key = json!({"role": "trader", "label": "first"});
+        let key = server.post(&format!("/admin/users/{user}/keys"), KEY, &key);
+        keys.push(key["key"].as_str().unwrap().to_owned());
+    }
+    for (key, outcome, price, quantity) in [
+        (0, "yes", "0.60", "10"),
+        (1, "no", "0.45", "4.5"),
+        (1, "no", "0.30", "7"),
+        (0, "yes", "0.55", "1"),
+    ] {
+        server.post("/trading/orders", &keys[key], &order(&market, outcome, price, quantity));
+    }
+    let orders: Value = serde_json::from_str(&server.get("/trading/orders", &keys[0])).unwrap();
+    let id = orders["orders"][0]["id"].as_str().unwrap();
+    assert_eq!(server.ask("DELETE", &format!("/trading/orders/{id}"), &keys[0], None).0, 200);
+    (keys, market)
+}
+
+fn order(market: &str, outcome: &str, price: &str, quantity: &str) -> Value {
+    json!({"marketId": market, "outcomeId": outcome, "side": "BUY", "orderType": "LIMIT",
+           "price": price, "quantity": quantity})
+}
+
+/// Every GET there is, with the moment of a snapshot taken out.
+fn everything(server: &Server, keys: &[String], market: &str) -> Vec<String> {
+    let mut seen = Vec::new();
+    for key in keys {
+        for path in ["/trading/orders", "/trading/positions", "/trading/fills", "/trading/balance"]
+        {
+            seen.push(server.get(path, key));
+        }
+    }
+    for path in ["/markets/public/list", "/events/public/list", "/categories/public/list"] {
+        seen.push(server.get(path, &keys[0]));
+    }
+    for path in [format!("/markets/{market}"), format!("/markets/{market}/activity")] {
+        seen.push(server.get(&path, &keys[0]));
+    }
+    for path in ["/admin/users", "/admin/markets"] {
+        seen.push(server.get(path, KEY));
+    }
+    for outcome in ["yes", "no"] {
+        let path = format!("/trading/books/{market}/depth?outcome={outcome}&levels=50");
+        let mut depth: Value = serde_json::from_str(&server.get(&path, &keys[0])).unwrap();
+        assert!(depth.as_object_mut().unwrap().remove("timestamp").is_some());
+        seen.push(depth.to_string());
+    }
+    seen
+}
+
+#[test]
+fn a_killed_server_comes_back_with_every_byte_it_had_answered() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Server::start(data.path());
+    let (keys, market) = traded(&server);
+    let before = everything(&server, &keys, &market);
+    for _ in 0..3 {
+        server.signal("KILL");
+        server.process.wait().unwrap();
+        server = Server::start(data.path());
+        assert_eq!(everything(&server, &keys, &market), before);
+    }
+    server.post("/trading/orders", &keys[1], &order(&market, "no", "0.50", "1"));
+    assert_ne!(everything(&server, &keys, &market), before, "the comparison sees an order");
+}
+
+/// The state digest of a journal, by a plain replay without any server.
+fn replayed(data: &Path) -> (Sequence, String) {
+    let (journal, _) = SledJournal::open_existing(data).unwrap();
+    let mut exchange = Exchange::new();
+    for block in journal.read(Sequence::ZERO.next()) {
+        for record in block.unwrap().records() {
+            exchange.apply(record, &mut Vec::new()).unwrap();
+            exchange.check().unwrap();
+        }
+    }
+    (exchange.sequence(), exchange.digest().unwrap().to_string())
+}
+
+#[test]
+fn a_stopped_server_exits_0_and_its_journal_replays_to_the_digest_it_logged() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    traded(&server);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    let (sequence, digest) = replayed(data.path());
+    assert!(sequence > Sequence::new(10));
+    let told = format!("stopped sequence={sequence} state_digest={digest}");
+    assert!(log.contains(&told), "{told}\n{log}");
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_is_refused_and_told_why() {
+    let data = tempfile::tempdir().unwrap();
+    let first = Server::start(data.path());
+    let second = serve(data.path()).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let told = String::from_utf8(second.stderr).unwrap();
+    assert!(told.contains(&data.path().display().to_string()), "{told}");
+    assert!(told.to_lowercase().contains("another process"), "{told}");
+    assert_eq!(first.ask("GET", "/trading/balance", KEY, None).0, 200, "the first goes on");
+}
+
+#[test]
+fn an_operator_key_is_drawn_once_and_printed_once() {
+    let data = tempfile::tempdir().unwrap();
+    let keyless = || {
+        let mut command = serve(data.path());
+        command.env_remove("OPENOUTCRY_OPERATOR_KEY");
+        command
+    };
+    let first = Server::from(keyless());
+    let [line] = first.said.as_slice() else { panic!("{:?}", first.said) };
+    let key = line.strip_prefix("operator key: ").unwrap().to_owned();
+    assert_eq!(first.ask("GET", "/admin/users", &key, None).0, 200);
+    assert_eq!(first.ask("GET", "/admin/users", KEY, None).0, 401);
+    first.stop();
+
+    let second = Server::from(keyless());
+    assert_eq!(second.said, Vec::<String>::new());
+    assert_eq!(second.ask("GET", "/admin/users", &key, None).0, 200);
+    second.stop();
+
+    // A key from the environment stands beside one that was drawn only until it is set again.
+    let third = Server::start(data.path());
+    assert_eq!(third.ask("GET", "/admin/users", KEY, None).0, 200);
+    assert_eq!(third.ask("GET", "/admin/users", &key, None).0, 401, "the new key replaced it");
+}
+
+fn run(arguments: &[&str], key: Option<&str>) -> Output {
+    let mut command = Command::new(BINARY);
+    command.args(arguments).env_remove("OPENOUTCRY_OPERATOR_KEY");
+    if let Some(key) = key {
+        command.env("OPENOUTCRY_OPERATOR_KEY", key);
+    }
+    command.output().unwrap()
+}
+
+#[test]
+fn wrong_usage_exits_2_and_says_what_is_wrong() {
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().join("untouched");
+    let folder = folder.to_str().unwrap();
+    let cases: [(&[&str], Option<&str>, &str); 4] = [
+        (&["serve", "--no-such-flag"], None, "--no-such-flag"),
+        (&["serve", "--listen", "nowhere", "--data", folder], None, "nowhere"),
+        (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
+        (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
+    ];
+    for (arguments, key, told) in cases {
+        let output = run(arguments, key);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(told), "{arguments:?}: {stderr}");
+    }
+    assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
+}
+
+#[test]
+fn help_teaches() {
+    let output = run(&["serve", "--help"], None);
+    assert_eq!(output.status.code(), Some(0));
+    let help = String::from_utf8(output.stdout).unwrap();
+    for word in [
+        "--data",
+        "OPENOUTCRY_DATA",
+        "--listen",
+        "OPENOUTCRY_LISTEN",
+        "--demo",
+        "OPENOUTCRY_OPERATOR_KEY",
+        "OPENOUTCRY_LOG",
+        "--log-format",
+        "SIGTERM",
+    ] {
+        assert!(help.contains(word), "{word} in\n{help}");
+    }
+}
+
+/// A limit on the size of files stands for a full disk: a write past it fails the same way.
+#[test]
+fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let (keys, market) = traded(&server);
+    server.stop();
+    let (before, _) = replayed(data.path());
+
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 40000; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
+        data.path().display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
+    let server = Server::from(command);
+    let filler = "x".repeat(4000);
+    let texts = json!({"pt": filler, "en": filler, "es": filler});
+    let short = json!({"pt": "a", "en": "a", "es": "a"});
+    let event = json!({"titles": short, "subTitles": short, "descriptions": texts, "images": []});
+    let mut answered = 0_u32;
+    let (status, problem) = loop {
+        match server.ask("POST", "/admin/events", KEY, Some(&event)) {
+            (201, _) => answered += 1,
+            refused => break refused,
+        }
+        assert!(answered < 20_000, "the disk never filled");
+    };
+    let problem: Value = serde_json::from_str(&problem).unwrap();
+    assert_eq!((status, &problem["code"]), (503, &json!("JOURNAL_UNAVAILABLE")));
+    let bet = order(&market, "yes", "0.10", "1");
+    let again = server.ask("POST", "/trading/orders", &keys[0], Some(&bet));
+    assert_eq!(again.0, 503, "closed until a restart: {}", again.1);
+    let seen = everything(&server, &keys, &market);
+    server.signal("KILL");
+    drop(server);
+
+    let server = Server::start(data.path());
+    assert_eq!(everything(&server, &keys, &market), seen);
+    let (ended, logged) = server.stop();
+    assert_eq!(ended.code(), Some(0), "{logged}");
+    let (sequence, _) = replayed(data.path());
+    let all_answered = before.advanced(u64::from(answered));
+    assert_eq!(sequence, all_answered, "all that was answered, nothing refused");
+}
