@@ -1,0 +1,93 @@
+//! `/admin/users`, deposits and withdrawals (semantics 8).
+
+use serde_json::{Value, json};
+
+use super::paging::List;
+use super::shapes;
+use super::venue::{NOBODY, PICTURE, Venue, ids};
+
+#[test]
+fn a_user_is_made_and_listed_the_newest_first() {
+    let venue = Venue::open();
+    let operator = &venue.operator;
+    let body = json!({"profileName": "Ana Luísa 🎲", "profilePic": PICTURE});
+    let answer = operator.post("/admin/users", &body);
+    let made = answer.created(&shapes::user());
+    assert_eq!(
+        (&made["profileName"], &made["profilePic"]),
+        (&body["profileName"], &json!(PICTURE))
+    );
+    assert_eq!((&made["available"], &made["reserved"]), (&json!("0.00"), &json!("0.00")));
+    let place = answer.header("location").strip_prefix("/api/v1").unwrap().to_owned();
+    assert_eq!(operator.get(&place).ok(&shapes::user()), made);
+    // Names are not ids.
+    let same = operator.post("/admin/users", &body).created(&shapes::user());
+    assert_ne!(same["id"], made["id"]);
+    let users = operator.get("/admin/users").json;
+    assert_eq!(
+        ids(&users["users"])[..2],
+        [&same["id"], &made["id"]].map(|id| id.as_str().unwrap())
+    );
+    List {
+        client: operator,
+        path: "/admin/users",
+        name: "users",
+        shape: shapes::user(),
+        standard: 20,
+        max: 1000,
+        capped: true,
+    }
+    .check();
+    let post = |body: Value| operator.post("/admin/users", &body);
+    post(json!({})).bad(&["profileName", "profilePic"]);
+    post(json!({"profileName": "", "profilePic": "x", "role": "operator"})).bad(&[
+        "profileName",
+        "profilePic",
+        "role",
+    ]);
+    post(json!({"profileName": ["a"], "profilePic": null})).bad(&["profileName", "profilePic"]);
+    operator.get(&format!("/admin/users/{NOBODY}")).refused(404, "USER_NOT_FOUND");
+    operator.get("/admin/users/x?y").bad(&["userId", "y"]);
+}
+
+#[test]
+fn money_comes_in_and_goes_out() {
+    let venue = Venue::open();
+    let ann = venue.trader_with("ann", "10");
+    let market = venue.market();
+    ann.place(&market, "BUY", "yes", "0.50", "4");
+    let deposits = format!("/admin/users/{}/deposits", ann.id);
+    let withdrawals = format!("/admin/users/{}/withdrawals", ann.id);
+    let pay = |path: &str, amount: &str| venue.operator.post(path, &json!({"amount": amount}));
+    let told =
+        |available: &str| json!({"available": available, "reserved": "2.00", "currency": "USD"});
+    assert_eq!(pay(&deposits, "0.00000001").ok(&shapes::balance()), told("8.00000001"));
+    pay(&withdrawals, "8.00000002").refused(422, "INSUFFICIENT_FUNDS");
+    pay(&withdrawals, "9.5").refused(422, "INSUFFICIENT_FUNDS");
+    let answer = pay(&withdrawals, "8.00000001");
+    assert_eq!(answer.ok(&shapes::balance()), told("0.00"));
+    let read = ann.get("/trading/balance");
+    assert_eq!((&read.json, read.sequence()), (&answer.json, answer.sequence()));
+    pay(&withdrawals, "0.00000001").refused(422, "INSUFFICIENT_FUNDS");
+    pay(&deposits, "89999999000").ok(&shapes::balance());
+    pay(&deposits, "89999999000").refused(422, "DEPOSIT_LIMIT");
+    let before = ann.get("/trading/balance").json;
+    for path in [&deposits, &withdrawals] {
+        for amount in
+            ["0", "0.00", "-1", "+1", "1e2", "", " 1", "1.", ".1", "0.000000001", "1,0", "\u{0}"]
+        {
+            pay(path, amount).bad(&["amount"]);
+        }
+        pay(path, &"9".repeat(60)).bad_as("amount", "OUT_OF_BOUNDS");
+        let post = |body: Value| venue.operator.post(path, &body);
+        post(json!({"amount": 1})).bad_as("amount", "WRONG_TYPE");
+        post(json!({})).bad_as("amount", "REQUIRED");
+        post(json!({"amount": "1", "currency": "EUR"})).bad_as("currency", "UNKNOWN_FIELD");
+        let nobody = path.replace(&ann.id, NOBODY);
+        venue.operator.post(&nobody, &json!({"amount": "1"})).refused(404, "USER_NOT_FOUND");
+        let bad = path.replace(&ann.id, "x");
+        venue.operator.post(&bad, &json!({"amount": "x"})).bad(&["userId", "amount"]);
+        ann.client.post(path, &json!({"amount": "1"})).refused(403, "FORBIDDEN");
+    }
+    assert_eq!(ann.get("/trading/balance").json, before);
+}

@@ -1,0 +1,258 @@
+//! An HTTP/1.1 client that sends what it is told to, well formed or not, one request a connection,
+//! and checks of every answer what all answers have.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::shape::{Shape, check};
+use super::shapes;
+
+/// A server that says nothing for this long hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who asks: an address and a key.
+#[derive(Clone)]
+pub struct Client {
+    pub address: SocketAddr,
+    pub key: String,
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    pub json: Value,
+    asked: String,
+}
+
+impl Client {
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], None)
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], None)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[], Some(body.to_string().as_bytes()))
+    }
+
+    pub fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, &[], Some(body.to_string().as_bytes()))
+    }
+
+    /// Sends a request with the key, these headers and, if there is a body, its length.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Answer {
+        let key = [("x-api-key", self.key.as_str())];
+        let headers = [&key, headers].concat();
+        bare(self.address, method, &format!("/api/v1{path}"), &headers, body)
+    }
+}
+
+/// Sends a request with nothing added but `host`, `connection` and a body's length.
+pub fn bare(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: Option<&[u8]>,
+) -> Answer {
+    let mut request = format!("{method} {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
+    for (name, value) in headers {
+        request += &format!("{name}: {value}\r\n");
+    }
+    if let Some(body) = body {
+        request += &format!("content-length: {}\r\n", body.len());
+    }
+    request += "\r\n";
+    let bytes = [request.as_bytes(), body.unwrap_or_default()].concat();
+    let came = exchange(address, &bytes, Ending::Open);
+    let asked: String = String::from_utf8_lossy(&bytes).chars().take(500).collect();
+    let came = came.unwrap_or_else(|error| panic!("{error} for {asked}"));
+    let answer = Answer::read(&came, asked.clone(), method == "HEAD");
+    answer.unwrap_or_else(|| panic!("{:?} for {asked}", String::from_utf8_lossy(&came)))
+}
+
+/// What a client does when it has sent what it had to send.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It waits.
+    Open,
+    /// It says that nothing more comes.
+    Shut,
+}
+
+/// Sends bytes and returns all that the server says before it closes.
+///
+/// # Errors
+/// The server hangs. That it resets the connection is no error: what came before it counts.
+pub fn exchange(address: SocketAddr, bytes: &[u8], ending: Ending) -> Result<Vec<u8>, String> {
+    let mut stream = TcpStream::connect(address).map_err(|e| format!("no connection: {e}"))?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    match stream.write_all(bytes) {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            return Err(format!("the server does not read: {error}"));
+        }
+        // An answer may have come before the request ended.
+        Ok(()) | Err(_) => {}
+    }
+    if ending == Ending::Shut {
+        drop(stream.shutdown(Shutdown::Write));
+    }
+    let mut came = Vec::new();
+    match stream.read_to_end(&mut came) {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(format!("the server hangs: {error}"))
+        }
+        Ok(_) | Err(_) => Ok(came),
+    }
+}
+
+impl Answer {
+    /// Reads one whole answer, and checks what all answers have; `None` for what is no answer of
+    /// the API's own, which always has a `Sequence`.
+    pub fn read(bytes: &[u8], asked: String, head_only: bool) -> Option<Answer> {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let head = std::str::from_utf8(&bytes[..end]).ok()?;
+        let mut lines = head.lines();
+        let status = lines.next()?.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let body = bytes[end + 4..].to_vec();
+        let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let answer = Answer { status, headers, body, json, asked };
+        answer.header_of("sequence")?;
+        answer.check(head_only);
+        Some(answer)
+    }
+
+    fn check(&self, head_only: bool) {
+        let sequence = self.header("sequence");
+        assert!(sequence.parse::<u64>().is_ok(), "{sequence} {self:?}");
+        assert_eq!(self.header("cache-control"), "no-store");
+        assert!(!self.header("x-request-id").is_empty());
+        if self.status == 204 {
+            assert!(self.body.is_empty(), "{self:?}");
+            return;
+        }
+        let problem = self.status >= 400;
+        let media = if problem { "application/problem+json" } else { "application/json" };
+        assert_eq!(self.header("content-type"), media, "{self:?}");
+        if head_only {
+            assert!(self.body.is_empty(), "{self:?}");
+            return;
+        }
+        assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
+        if problem {
+            let bad_form = self.json["code"] == "INVALID_REQUEST";
+            check(&shapes::problem(bad_form), &self.json, &self.asked);
+            assert_eq!(self.json["status"], self.status, "{self:?}");
+            assert_eq!(self.json["requestId"], self.header("x-request-id"));
+        }
+    }
+
+    fn header_of(&self, name: &str) -> Option<&str> {
+        let mut named = self.headers.iter().filter(|(other, _)| other == name);
+        let (_, value) = named.next()?;
+        assert!(named.next().is_none(), "{name} twice in {self:?}");
+        Some(value)
+    }
+
+    /// A header, or nothing.
+    pub fn header(&self, name: &str) -> &str {
+        self.header_of(name).unwrap_or_default()
+    }
+
+    /// The record that the answer reflects.
+    pub fn sequence(&self) -> u64 {
+        self.header("sequence").parse().unwrap()
+    }
+
+    /// The body, to find out how a number is written.
+    pub fn written(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    /// The JSON of a success of this shape.
+    #[track_caller]
+    pub fn ok(&self, shape: &Shape) -> Value {
+        self.success(200, shape)
+    }
+
+    /// The JSON of a creation of this shape.
+    #[track_caller]
+    pub fn created(&self, shape: &Shape) -> Value {
+        self.success(201, shape)
+    }
+
+    #[track_caller]
+    fn success(&self, status: u16, shape: &Shape) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        check(shape, &self.json, &self.asked);
+        self.json.clone()
+    }
+
+    /// A refusal with this status and code.
+    #[track_caller]
+    pub fn refused(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code()), (status, code), "{self:?}");
+    }
+
+    /// A bad form of exactly these fields.
+    #[track_caller]
+    pub fn bad(&self, fields: &[&str]) {
+        self.refused(400, "INVALID_REQUEST");
+        let errors = self.json["errors"].as_array().unwrap();
+        let mut named: Vec<&str> = errors.iter().map(|e| e["field"].as_str().unwrap()).collect();
+        named.sort_unstable();
+        let mut fields = fields.to_vec();
+        fields.sort_unstable();
+        assert_eq!(named, fields, "{self:?}");
+    }
+
+    /// A bad form of one field, with the code of what is wrong with it.
+    #[track_caller]
+    pub fn bad_as(&self, field: &str, code: &str) {
+        self.bad(&[field]);
+        assert_eq!(self.json["errors"][0]["code"], code, "{self:?}");
+    }
+
+    pub fn code(&self) -> &str {
+        self.json["code"].as_str().unwrap_or_default()
+    }
+
+    /// A member that is a string.
+    #[track_caller]
+    pub fn text(&self, member: &str) -> String {
+        self.json[member].as_str().unwrap_or_else(|| panic!("{member} of {self:?}")).to_owned()
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let body = String::from_utf8_lossy(&self.body);
+        write!(f, "{} {:?} {body} to {}", self.status, self.headers, self.asked)
+    }
+}
+
+/// Sends the same request `count` times at once, and counts the answers that are 200.
+pub fn pipelined(address: SocketAddr, request: &[u8], count: usize) -> usize {
+    let last = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let all = [&request.repeat(count)[..], last].concat();
+    let came = exchange(address, &all, Ending::Open).unwrap();
+    String::from_utf8_lossy(&came).matches("HTTP/1.1 200 OK\r\n").count()
+}

@@ -1,0 +1,43 @@
+//! Every endpoint over a real socket: what it answers to what it may be sent, laid out as the
+//! addresses are. Each answer that any of these tests gets is checked for what all answers have.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
+#![allow(clippy::similar_names, reason = "a list and what is listed are not confused")]
+#![allow(clippy::unused_self, reason = "a venue's own words read better as its methods")]
+#![allow(clippy::format_push_string, reason = "a request is small and written once")]
+
+mod client;
+mod shape;
+mod shapes;
+mod venue;
+mod paging;
+#[path = "../faults/mod.rs"]
+mod faults;
+
+mod markets;
+mod events;
+mod categories;
+mod activity;
+mod depth;
+mod orders_place;
+mod orders_place_refused;
+mod orders_list;
+mod orders_cancel;
+mod positions;
+mod fills;
+mod balance;
+mod admin_categories;
+mod admin_events;
+mod admin_markets;
+mod admin_life;
+mod admin_users;
+mod admin_keys;
+mod methods;
+mod messages;
+mod bodies;
+mod halted;
+mod reads;
+mod dice;
+mod damage;
+mod storm;

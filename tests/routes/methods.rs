@@ -1,0 +1,147 @@
+//! Which methods each path has, and who may use them (semantics 7 and 8).
+
+use super::client::{Answer, bare};
+use super::venue::{NOBODY, Venue};
+
+/// Every path, and its methods besides `HEAD`.
+const PATHS: [(&str, &[&str]); 30] = [
+    ("/markets/public/list", &["GET"]),
+    ("/markets/{id}", &["GET"]),
+    ("/markets/{id}/activity", &["GET"]),
+    ("/events/public/list", &["GET"]),
+    ("/events/{id}", &["GET"]),
+    ("/categories/public/list", &["GET"]),
+    ("/trading/books/{id}/depth", &["GET"]),
+    ("/trading/orders", &["GET", "POST", "DELETE"]),
+    ("/trading/orders/{id}", &["GET", "PATCH", "DELETE"]),
+    ("/trading/positions", &["GET"]),
+    ("/trading/fills", &["GET"]),
+    ("/trading/balance", &["GET"]),
+    ("/admin/categories", &["POST"]),
+    ("/admin/events", &["POST"]),
+    ("/admin/events/{id}", &["PATCH"]),
+    ("/admin/markets", &["GET", "POST"]),
+    ("/admin/markets/{id}", &["PATCH"]),
+    ("/admin/markets/{id}/publish", &["POST"]),
+    ("/admin/markets/{id}/suspend", &["POST"]),
+    ("/admin/markets/{id}/reopen", &["POST"]),
+    ("/admin/markets/{id}/close", &["POST"]),
+    ("/admin/markets/{id}/resolve", &["POST"]),
+    ("/admin/markets/{id}/dispute", &["POST"]),
+    ("/admin/markets/{id}/void", &["POST"]),
+    ("/admin/users", &["GET", "POST"]),
+    ("/admin/users/{id}", &["GET"]),
+    ("/admin/users/{id}/keys", &["GET", "POST"]),
+    ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
+    ("/admin/users/{id}/deposits", &["POST"]),
+    ("/admin/users/{id}/withdrawals", &["POST"]),
+];
+
+const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"];
+
+fn has(methods: &[&str], method: &str) -> bool {
+    methods.contains(&method) || (method == "HEAD" && methods.contains(&"GET"))
+}
+
+/// Asserts a refusal, of which `HEAD` shows only the status.
+#[track_caller]
+fn refused(answer: &Answer, method: &str, status: u16, code: &str) {
+    if method == "HEAD" {
+        assert_eq!(answer.status, status, "{answer:?}");
+    } else {
+        answer.refused(status, code);
+    }
+}
+
+#[test]
+fn every_other_method_is_refused_with_those_there_are() {
+    let venue = Venue::open();
+    for (path, methods) in PATHS {
+        let path = path.replace("{id}", NOBODY);
+        for method in METHODS.iter().filter(|method| !has(methods, method)) {
+            let answer = venue.operator.send(method, &path, &[], None);
+            refused(&answer, method, 405, "METHOD_NOT_ALLOWED");
+            let mut allow: Vec<&str> = answer.header("allow").split(", ").collect();
+            allow.sort_unstable();
+            let mut expected: Vec<&str> =
+                METHODS.into_iter().filter(|method| has(methods, method)).collect();
+            expected.sort_unstable();
+            assert_eq!(allow, expected, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn nobody_passes_without_a_key_and_no_trader_as_an_operator() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    for (path, methods) in PATHS {
+        let path = path.replace("{id}", NOBODY);
+        for method in METHODS {
+            let target = format!("/api/v1{path}");
+            let stranger = bare(venue.operator.address, method, &target, &[], None);
+            refused(&stranger, method, 401, "MISSING_API_KEY");
+            if !has(methods, method) {
+                continue;
+            }
+            let answer = ann.client.send(method, &path, &[], None);
+            if path.starts_with("/admin/") {
+                refused(&answer, method, 403, "FORBIDDEN");
+            } else {
+                assert_ne!(answer.status, 403, "{answer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_head_is_a_get_without_the_body() {
+    let venue = Venue::open();
+    for (path, _) in PATHS.iter().filter(|(_, methods)| methods.contains(&"GET")) {
+        let path = path.replace("{id}", NOBODY);
+        let get = venue.operator.get(&path);
+        let head = venue.operator.send("HEAD", &path, &[], None);
+        assert_eq!(head.status, get.status, "{path}");
+        for name in ["content-type", "content-length", "sequence", "cache-control"] {
+            // The id of a request is in its problem, and may be a digit longer.
+            if name != "content-length" || get.status == 200 {
+                assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_path_is_not_found() {
+    let venue = Venue::open();
+    for path in [
+        "",
+        "/",
+        "//",
+        "/trading",
+        "/trading/",
+        "/trading/orders/",
+        "//trading/orders",
+        "/Trading/orders",
+        "/trading/orders/a/b",
+        "/trading%2Forders",
+        "/trading/./orders",
+        "/trading/../admin/users",
+        "/admin",
+        "/admin/",
+        "/%00",
+        "/%FF",
+        "/;",
+        "/*",
+        "/markets/public/list/x",
+        "/trading/orders%20",
+        "/tr%61ding/orders/",
+    ] {
+        venue.operator.get(path).refused(404, "NOT_FOUND");
+    }
+    let key = [("x-api-key", venue.operator.key.as_str())];
+    for target in ["/", "/api", "/api/v1", "/api/v2/trading/orders", "/trading/orders", "*"] {
+        bare(venue.operator.address, "GET", target, &key, None).refused(404, "NOT_FOUND");
+    }
+}

@@ -1,0 +1,143 @@
+//! `DELETE` and `PATCH` of orders (semantics 4, 5 and 8).
+
+use serde_json::{Value, json};
+
+use super::shape::{Shape, list, object};
+use super::shapes;
+use super::venue::{NOBODY, Trader, Venue, order};
+
+fn place(trader: &Trader, market: &str, side: &str, price: &str, quantity: &str) -> String {
+    let placed = trader.order(&order(market, side, "yes", price, quantity));
+    placed.ok(&shapes::placed());
+    placed.text("orderId")
+}
+
+fn path(order: &str) -> String {
+    format!("/trading/orders/{order}")
+}
+
+#[test]
+fn a_cancel_answers_the_order_and_gives_back_what_backed_it() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let id = place(&ann, &market, "BUY", "0.40", "2.5");
+    place(&bob, &market, "SELL", "0.40", "1");
+    let before = ann.get("/trading/balance").sequence();
+    let answer = ann.client.delete(&path(&id));
+    let order = answer.ok(&shapes::order());
+    assert_eq!(answer.sequence(), before + 1);
+    for (member, value) in [
+        ("status", "CANCELLED"),
+        ("originalQuantity", "2.5"),
+        ("filledQuantity", "1"),
+        ("remainingQuantity", "0"),
+        ("cancelledQuantity", "1.5"),
+        ("cancelReason", "USER"),
+        ("averageFillPrice", "0.40"),
+        ("filledCost", "0.40"),
+    ] {
+        assert_eq!(order[member], *value, "{member}");
+    }
+    assert_eq!(ann.balance(), ("99.60".to_owned(), "0.00".to_owned()));
+    assert_eq!(ann.get(&path(&id)).json, order);
+    ann.client.delete(&path(&id)).refused(409, "ORDER_NOT_OPEN");
+    ann.client.patch(&path(&id), &json!({"quantity": "9"})).refused(409, "ORDER_NOT_OPEN");
+    assert_eq!(ann.get(&path(&id)).json, order);
+    let filled = bob.get("/trading/orders").json["orders"][0]["id"].as_str().unwrap().to_owned();
+    bob.client.delete(&path(&filled)).refused(409, "ORDER_NOT_OPEN");
+    ann.client.delete(&path(NOBODY)).refused(404, "ORDER_NOT_FOUND");
+    ann.client.delete(&path("x")).bad_as("orderId", "INVALID_VALUE");
+    ann.client.delete(&format!("{}?force=true", path(&id))).bad_as("force", "UNKNOWN_FIELD");
+}
+
+#[test]
+fn a_suspended_market_lets_orders_be_cancelled() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let id = place(&ann, &market, "BUY", "0.40", "1");
+    venue.act(&market, "suspend", &json!({}));
+    ann.client.patch(&path(&id), &json!({"price": "0.41"})).refused(422, "MARKET_NOT_ACTIVE");
+    assert_eq!(ann.client.delete(&path(&id)).ok(&shapes::order())["status"], "CANCELLED");
+}
+
+#[test]
+fn all_orders_are_cancelled_at_once_or_those_of_one_market() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let (first, second) = (venue.market(), venue.market());
+    let shape = object([("cancelled", list(Shape::Uuid))]);
+    let a = place(&ann, &first, "BUY", "0.40", "1");
+    let b = place(&ann, &second, "BUY", "0.40", "1");
+    let c = place(&ann, &first, "BUY", "0.30", "1");
+    let kept = place(&bob, &first, "BUY", "0.20", "1");
+    let one = ann.client.delete(&format!("/trading/orders?marketId={first}"));
+    assert_eq!(one.ok(&shape), json!({"cancelled": [a, c]}));
+    let rest = ann.client.delete("/trading/orders");
+    assert_eq!(rest.ok(&shape), json!({"cancelled": [b]}));
+    assert!(rest.sequence() > one.sequence());
+    assert_eq!(ann.client.delete("/trading/orders").ok(&shape), json!({"cancelled": []}));
+    assert_eq!(ann.balance(), ("100.00".to_owned(), "0.00".to_owned()));
+    assert_eq!(bob.get(&path(&kept)).text("status"), "OPEN");
+    let ask = |query: &str| bob.client.delete(&format!("/trading/orders?{query}"));
+    // A typo must not cancel everything.
+    ask("market=x").bad_as("market", "UNKNOWN_FIELD");
+    ask("marketId=").bad_as("marketId", "INVALID_VALUE");
+    ask(&format!("marketId={first}&marketId={second}")).bad_as("marketId", "REPEATED");
+    ask(&format!("marketId={NOBODY}")).refused(404, "MARKET_NOT_FOUND");
+    assert_eq!(bob.get(&path(&kept)).text("status"), "OPEN");
+}
+
+#[test]
+fn an_amend_keeps_its_place_only_when_it_asks_for_no_more() {
+    let venue = Venue::open();
+    let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
+    for (change, first_served) in [
+        (json!({"quantity": "1"}), true),
+        (json!({"quantity": "2", "price": "0.4"}), true),
+        (json!({"price": "0.40"}), true),
+        (json!({"quantity": "2.000001"}), false),
+    ] {
+        let market = venue.market();
+        let early = place(&ann, &market, "BUY", "0.40", "2");
+        place(&bob, &market, "BUY", "0.40", "2");
+        let amended = ann.client.patch(&path(&early), &change).ok(&shapes::order());
+        assert_eq!(amended["status"], "OPEN");
+        place(&eve, &market, "SELL", "0.40", "1");
+        let filled = ann.get(&path(&early)).text("filledQuantity");
+        assert_eq!(filled != "0", first_served, "{change}");
+    }
+}
+
+#[test]
+fn an_amend_may_trade_and_may_be_refused() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader_with("ann", "1.00"), venue.trader("bob"));
+    let market = venue.market();
+    place(&bob, &market, "SELL", "0.60", "1");
+    let id = place(&ann, &market, "BUY", "0.40", "2");
+    let amend = |change: Value| ann.client.patch(&path(&id), &change);
+    amend(json!({"price": "0.51"})).refused(422, "INSUFFICIENT_FUNDS");
+    assert_eq!(ann.balance(), ("0.20".to_owned(), "0.80".to_owned()));
+    amend(json!({})).bad_as("body", "REQUIRED");
+    amend(json!({"price": "1", "quantity": "0", "side": "SELL"}))
+        .bad(&["price", "quantity", "side"]);
+    amend(json!({"price": null})).bad_as("price", "WRONG_TYPE");
+    amend(json!([])).bad_as("body", "WRONG_TYPE");
+    let traded = amend(json!({"price": "0.60", "quantity": "1.5"})).ok(&shapes::order());
+    for (member, value) in [
+        ("status", "PARTIALLY_FILLED"),
+        ("price", "0.60"),
+        ("originalQuantity", "1.5"),
+        ("filledQuantity", "1"),
+        ("remainingQuantity", "0.5"),
+    ] {
+        assert_eq!(traded[member], *value, "{member}");
+    }
+    assert_eq!(ann.balance(), ("0.10".to_owned(), "0.30".to_owned()));
+    amend(json!({"quantity": "1"})).refused(422, "QUANTITY_FILLED");
+    let less = amend(json!({"quantity": "1.1"})).ok(&shapes::order());
+    assert_eq!(less["remainingQuantity"], "0.1");
+    assert_eq!(ann.balance(), ("0.34".to_owned(), "0.06".to_owned()));
+}

@@ -1,0 +1,104 @@
+//! `GET /trading/orders` and `GET /trading/orders/{orderId}` (interface 4.6, semantics 6).
+
+use serde_json::{Value, json};
+
+use super::shapes;
+use super::venue::{NOBODY, Trader, Venue, ids, order, with};
+
+fn listed(trader: &Trader, query: &str) -> Vec<String> {
+    let list = trader.get(&format!("/trading/orders?{query}")).ok(&shapes::orders());
+    ids(&list["orders"]).into_iter().map(str::to_owned).collect()
+}
+
+fn place(trader: &Trader, body: &Value) -> String {
+    trader.order(body).ok(&shapes::placed())["orderId"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_newest_order_comes_first_and_filters_keep_what_they_say() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let (first, second) = (venue.market(), venue.market());
+    let open = place(&ann, &order(&first, "BUY", "yes", "0.40", "1"));
+    let part = place(&ann, &order(&first, "BUY", "yes", "0.50", "2"));
+    let filled = place(&ann, &order(&second, "BUY", "no", "0.50", "1"));
+    let ioc = with(order(&second, "BUY", "yes", "0.10", "1"), &json!({"timeInForce": "IOC"}));
+    let dead = place(&ann, &ioc);
+    let cancelled = place(&ann, &order(&second, "SELL", "no", "0.90", "1"));
+    let last = place(&ann, &order(&second, "SELL", "no", "0.91", "1"));
+    place(&bob, &order(&first, "SELL", "yes", "0.50", "1"));
+    place(&bob, &order(&second, "BUY", "yes", "0.50", "1"));
+    ann.client.delete(&format!("/trading/orders/{cancelled}")).ok(&shapes::order());
+
+    let all = [&last, &cancelled, &dead, &filled, &part, &open];
+    assert_eq!(listed(&ann, "").iter().collect::<Vec<_>>(), all);
+    assert_eq!(listed(&ann, "active=false").iter().collect::<Vec<_>>(), all);
+    assert_eq!(listed(&ann, "active=true"), [last.as_str(), &part, &open]);
+    assert_eq!(listed(&ann, &format!("marketId={first}")), [part.as_str(), &open]);
+    assert_eq!(listed(&ann, &format!("active=true&marketId={second}")), [last]);
+    assert_eq!(listed(&ann, &format!("marketId={NOBODY}")), Vec::<String>::new());
+    assert_eq!(listed(&ann, &format!("marketId={}", first.to_uppercase())).len(), 2);
+    let list = ann.get("/trading/orders").json;
+    let text = |order: &Value| order["status"].as_str().unwrap().to_owned();
+    let statuses: Vec<String> = list["orders"].as_array().unwrap().iter().map(text).collect();
+    let expected = ["OPEN", "CANCELLED", "CANCELLED", "FILLED", "PARTIALLY_FILLED", "OPEN"];
+    assert_eq!(statuses, expected);
+    assert_eq!(list["orders"][4]["remainingQuantity"], "1");
+    for order in list["orders"].as_array().unwrap() {
+        let path = format!("/trading/orders/{}", order["id"].as_str().unwrap());
+        assert_eq!(ann.get(&path).ok(&shapes::order()), *order);
+    }
+}
+
+#[test]
+fn bad_filters_are_named() {
+    let ann = &Venue::open();
+    let ask = |query: &str| ann.operator.get(&format!("/trading/orders?{query}"));
+    for text in ["", "TRUE", "1", "open"] {
+        ask(&format!("active={text}")).bad_as("active", "INVALID_VALUE");
+    }
+    for text in ["", "x", "%FF", "0192f0c1-2b3c-7d4e-8f50-61728394051g"] {
+        ask(&format!("marketId={text}")).bad_as("marketId", "INVALID_VALUE");
+    }
+    ask("active=true&active=true").bad_as("active", "REPEATED");
+    ask("limit=5").bad_as("limit", "UNKNOWN_FIELD");
+    ask("active=x&marketId=y&status=OPEN&limit=1").bad(&["active", "marketId", "status", "limit"]);
+}
+
+#[test]
+fn other_users_see_nothing_of_an_order() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let id = place(&ann, &order(&market, "BUY", "yes", "0.40", "1"));
+    let path = format!("/trading/orders/{id}");
+    for other in [&bob.client, &venue.operator] {
+        assert_eq!(other.get("/trading/orders").json, json!({"orders": []}));
+        other.get(&path).refused(404, "ORDER_NOT_FOUND");
+        other.delete(&path).refused(404, "ORDER_NOT_FOUND");
+        other.patch(&path, &json!({"quantity": "2"})).refused(404, "ORDER_NOT_FOUND");
+        assert_eq!(other.delete("/trading/orders").json, json!({"cancelled": []}));
+        other.get(&format!("/trading/fills?orderId={id}")).refused(404, "ORDER_NOT_FOUND");
+    }
+    assert_eq!(ann.get(&path).text("status"), "OPEN");
+}
+
+#[test]
+fn one_order_is_found_by_its_id_only() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let id = place(&ann, &order(&market, "BUY", "yes", "0.40", "1"));
+    ann.get(&format!("/trading/orders/{}", id.to_uppercase())).ok(&shapes::order());
+    for other in [NOBODY, &market, &ann.id] {
+        ann.get(&format!("/trading/orders/{other}")).refused(404, "ORDER_NOT_FOUND");
+    }
+    // The last digit decides too.
+    let last = if id.ends_with('0') { '1' } else { '0' };
+    let close = format!("{}{last}", &id[..35]);
+    ann.get(&format!("/trading/orders/{close}")).refused(404, "ORDER_NOT_FOUND");
+    for bad in ["x", "1", "%00", &id[..35], &id.replace('-', "")] {
+        ann.get(&format!("/trading/orders/{bad}")).bad_as("orderId", "INVALID_VALUE");
+    }
+    ann.get(&format!("/trading/orders/{id}?asof=1")).bad_as("asof", "UNKNOWN_FIELD");
+}

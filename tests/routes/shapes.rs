@@ -1,0 +1,288 @@
+//! The shapes of the interface's answers (interface 2 and 4, semantics 4, 6, 7 and 8).
+
+use super::shape::Shape::{self, Bool, Decimal, Integer, Moment, Number, OneOf, Text, Url, Uuid};
+use super::shape::{list, nullable, object, wider};
+
+const OUTCOME: Shape = OneOf(&["yes", "no"]);
+const SIDE: Shape = OneOf(&["BUY", "SELL"]);
+/// An order's price, and a settlement price.
+const PRICE: Shape = Decimal(2, 2);
+const QUANTITY: Shape = Decimal(0, 6);
+const MONEY: Shape = Decimal(2, 8);
+const AVERAGE: Shape = Decimal(2, 6);
+/// Odds and probabilities.
+const RATIO: Shape = Number(4);
+/// Money as a JSON number.
+const AMOUNT: Shape = Number(8);
+const ORDER_STATUS: Shape = OneOf(&["OPEN", "PARTIALLY_FILLED", "FILLED", "CANCELLED"]);
+const MARKET_STATUS: Shape =
+    OneOf(&["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"]);
+
+pub fn problem(bad_form: bool) -> Shape {
+    let shape = object([
+        ("type", Text),
+        ("title", Text),
+        ("status", Integer),
+        ("detail", Text),
+        ("code", Text),
+        ("requestId", Text),
+    ]);
+    let error = object([("field", Text), ("code", Text), ("detail", Text)]);
+    if bad_form { wider(shape, [("errors", list(error))]) } else { shape }
+}
+
+/// A page of things called `name`.
+pub fn page(name: &'static str, shape: Shape) -> Shape {
+    object([(name, list(shape)), ("total", Integer), ("limit", Integer), ("offset", Integer)])
+}
+
+pub fn localized() -> Shape {
+    object([("pt", Text), ("en", Text), ("es", Text)])
+}
+
+pub fn category() -> Shape {
+    object([("id", Uuid), ("name", Text), ("slug", Text)])
+}
+
+fn outcome() -> Shape {
+    object([("id", OUTCOME), ("text", localized())])
+}
+
+fn outcome_with_probability() -> Shape {
+    wider(outcome(), [("probability", RATIO)])
+}
+
+pub fn market() -> Shape {
+    object([
+        ("id", Uuid),
+        ("questions", localized()),
+        ("outcomes", list(wider(outcome_with_probability(), [("odd", RATIO)]))),
+        ("descriptions", localized()),
+        ("status", MARKET_STATUS),
+        ("logo", Url),
+        ("categories", list(category())),
+    ])
+}
+
+/// A market on its own: the list's members, what the operator sent, and what came of it.
+pub fn market_detail() -> Shape {
+    let shape = wider(
+        market(),
+        [
+            ("categoryIds", list(Uuid)),
+            ("eventId", nullable(Uuid)),
+            ("deadline", Moment),
+            ("highlighted", Bool),
+            ("disputeWindowSeconds", Integer),
+            ("winningOutcomeId", nullable(OUTCOME)),
+            ("settlementPrice", nullable(PRICE)),
+        ],
+    );
+    wider(shape, [("createdAt", Moment), ("updatedAt", Moment), ("publishedAt", nullable(Moment))])
+}
+
+pub fn event() -> Shape {
+    let market = object([
+        ("id", Uuid),
+        ("questions", localized()),
+        ("outcomes", list(outcome_with_probability())),
+        ("status", MARKET_STATUS),
+    ]);
+    object([
+        ("id", Uuid),
+        ("titles", localized()),
+        ("subTitles", localized()),
+        ("descriptions", localized()),
+        ("images", list(Url)),
+        ("highlighted", Bool),
+        ("markets", list(market)),
+        ("createdAt", Moment),
+        ("updatedAt", Moment),
+    ])
+}
+
+pub fn event_detail() -> Shape {
+    wider(
+        event(),
+        [
+            ("categories", list(category())),
+            ("categoryIds", list(Uuid)),
+            ("publishedAt", nullable(Moment)),
+        ],
+    )
+}
+
+pub fn trade_activity() -> Shape {
+    let user = object([("id", Uuid), ("profileName", Text), ("profilePic", Url)]);
+    object([
+        ("type", OneOf(&["TRADE"])),
+        ("outcomeId", OUTCOME),
+        ("stake", AMOUNT),
+        ("odd", RATIO),
+        ("user", user),
+        ("createdAt", Moment),
+    ])
+}
+
+pub fn move_activity() -> Shape {
+    let names = &[
+        "MARKET_PUBLISHED",
+        "MARKET_SUSPENDED",
+        "MARKET_REOPENED",
+        "MARKET_CLOSED",
+        "MARKET_RESOLVED",
+        "MARKET_DISPUTED",
+        "MARKET_SETTLED",
+        "MARKET_VOIDED",
+    ];
+    object([
+        ("type", OneOf(names)),
+        ("statusFrom", MARKET_STATUS),
+        ("statusTo", MARKET_STATUS),
+        ("createdAt", Moment),
+    ])
+}
+
+pub fn depth() -> Shape {
+    let level = object([("price", PRICE), ("quantity", QUANTITY), ("orders", Integer)]);
+    object([
+        ("marketId", Uuid),
+        ("outcomeId", OUTCOME),
+        ("bids", list(level.clone())),
+        ("asks", list(level)),
+        ("bestBid", PRICE),
+        ("bestAsk", PRICE),
+        ("spread", PRICE),
+        ("timestamp", Moment),
+    ])
+}
+
+/// What semantics 4 adds to an order.
+fn beside() -> [(&'static str, Shape); 5] {
+    let reasons = &[
+        "USER",
+        "IOC_REMAINDER",
+        "FOK_NOT_FILLABLE",
+        "SELF_TRADE",
+        "EXPIRED",
+        "MARKET_CLOSED",
+        "MARKET_VOIDED",
+        "OPERATOR",
+    ];
+    [
+        ("cancelledQuantity", QUANTITY),
+        ("cancelReason", nullable(OneOf(reasons))),
+        ("filledCost", MONEY),
+        ("clientOrderId", nullable(Text)),
+        ("sequence", Integer),
+    ]
+}
+
+pub fn placed() -> Shape {
+    let trade =
+        object([("id", Text), ("price", PRICE), ("quantity", QUANTITY), ("timestamp", Moment)]);
+    let shape = object([
+        ("orderId", Uuid),
+        ("status", ORDER_STATUS),
+        ("filledQuantity", QUANTITY),
+        ("remainingQuantity", QUANTITY),
+        ("averageFillPrice", AVERAGE),
+        ("trades", list(trade)),
+    ]);
+    wider(shape, beside())
+}
+
+pub fn order() -> Shape {
+    let shape = object([
+        ("id", Uuid),
+        ("marketId", Uuid),
+        ("outcomeId", OUTCOME),
+        ("side", SIDE),
+        ("orderType", OneOf(&["LIMIT"])),
+        ("price", PRICE),
+        ("originalQuantity", QUANTITY),
+        ("remainingQuantity", QUANTITY),
+        ("filledQuantity", QUANTITY),
+        ("averageFillPrice", AVERAGE),
+        ("status", ORDER_STATUS),
+        ("timeInForce", OneOf(&["GTC", "IOC", "FOK"])),
+        ("createdAt", Moment),
+        ("updatedAt", Moment),
+    ]);
+    wider(shape, beside())
+}
+
+pub fn orders() -> Shape {
+    object([("orders", list(order()))])
+}
+
+pub fn position() -> Shape {
+    let market = object([
+        ("id", Uuid),
+        ("questions", localized()),
+        ("status", MARKET_STATUS),
+        ("deadline", Moment),
+        ("winningOutcomeId", nullable(OUTCOME)),
+        ("createdAt", Moment),
+        ("logo", Url),
+        ("outcomes", list(outcome())),
+    ]);
+    let shape = object([
+        ("id", Text),
+        ("userId", Text),
+        ("marketId", Uuid),
+        ("outcomeId", OUTCOME),
+        ("totalStake", AMOUNT),
+        ("oddLocked", RATIO),
+        ("potentialPayout", AMOUNT),
+        ("resolution", nullable(OneOf(&["WON", "LOST", "VOID"]))),
+        ("updatedAt", Moment),
+        ("copyFromTraderId", nullable(Text)),
+        ("market", market),
+    ]);
+    wider(shape, [("quantity", QUANTITY), ("averagePrice", AVERAGE), ("realisedPnl", MONEY)])
+}
+
+pub fn fill() -> Shape {
+    object([
+        ("id", Text),
+        ("orderId", Uuid),
+        ("marketId", Uuid),
+        ("outcomeId", OUTCOME),
+        ("side", SIDE),
+        ("price", PRICE),
+        ("quantity", QUANTITY),
+        ("liquidity", OneOf(&["MAKER", "TAKER"])),
+        ("timestamp", Moment),
+        ("sequence", Integer),
+    ])
+}
+
+pub fn balance() -> Shape {
+    object([("available", MONEY), ("reserved", MONEY), ("currency", Text)])
+}
+
+pub fn user() -> Shape {
+    object([
+        ("id", Uuid),
+        ("profileName", Text),
+        ("profilePic", Url),
+        ("available", MONEY),
+        ("reserved", MONEY),
+        ("createdAt", Moment),
+    ])
+}
+
+pub fn key() -> Shape {
+    object([
+        ("keyId", Uuid),
+        ("role", OneOf(&["trader", "operator"])),
+        ("label", Text),
+        ("createdAt", Moment),
+        ("revokedAt", nullable(Moment)),
+    ])
+}
+
+pub fn new_key() -> Shape {
+    wider(key(), [("key", Text)])
+}

@@ -1,0 +1,227 @@
+//! A venue behind a real socket, with an operator who can set a scene.
+
+use chrono::DateTime;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use openoutcry::api::keys::ApiKey;
+use openoutcry::api::{Limits, serve};
+use openoutcry::engine::clock;
+use openoutcry::engine::start::{Running, start};
+use openoutcry::exchange::command::{Command, Role};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::journal::Journal;
+use openoutcry::journal::memory::MemoryJournal;
+
+use super::client::{Answer, Client};
+use super::shapes;
+
+/// An id that names nothing.
+pub const NOBODY: &str = "0192f0c1-2b3c-7d4e-8f50-617283940516";
+/// A moment that these tests do not live to see.
+pub const FAR: &str = "2999-01-01T00:00:00.000Z";
+pub const PICTURE: &str = "https://assets.example.org/p.png";
+
+/// A venue, served until it is dropped.
+pub struct Venue {
+    pub operator: Client,
+    runtime: Runtime,
+    served: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>, Running)>,
+}
+
+/// A user with a key.
+pub struct Trader {
+    pub id: String,
+    pub client: Client,
+}
+
+impl Venue {
+    pub fn open() -> Venue {
+        Venue::over(MemoryJournal::new())
+    }
+
+    /// A venue over this journal.
+    pub fn over(journal: impl Journal + 'static) -> Venue {
+        let running = start(journal).unwrap();
+        let engine = running.engine();
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let key = ApiKey::draw().unwrap();
+        let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
+        let (profile_name, profile_pic) = ("op".to_owned(), PICTURE.to_owned());
+        for command in [
+            Command::OpenVenue(Rules::current()),
+            Command::CreateUser { profile_name, profile_pic },
+            Command::AddKey { user: UserNo(0), role, label, hash },
+        ] {
+            let answer = runtime.block_on(engine.submit(command)).unwrap();
+            assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
+        }
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = serve(listener, engine, Limits::STANDARD, async { drop(stopped.await) });
+        let ended = runtime.spawn(serving);
+        let operator = Client { address, key: key.reveal().to_owned() };
+        Venue { operator, runtime, served: Some((stop, ended, running)) }
+    }
+
+    /// Ends the venue in good order, and says whether it had halted before.
+    pub fn close(&mut self) -> bool {
+        let (stop, ended, running) = self.served.take().unwrap();
+        stop.send(()).unwrap();
+        self.runtime.block_on(ended).unwrap().unwrap();
+        running.stop().unwrap().halted.is_some()
+    }
+
+    pub fn client(&self, key: &str) -> Client {
+        Client { address: self.operator.address, key: key.to_owned() }
+    }
+
+    /// A trader with this much money.
+    pub fn trader_with(&self, name: &str, amount: &str) -> Trader {
+        let user = json!({"profileName": name, "profilePic": PICTURE});
+        let id = self.operator.post("/admin/users", &user).text("id");
+        let key = json!({"role": "trader", "label": "first"});
+        let key = self.operator.post(&format!("/admin/users/{id}/keys"), &key).text("key");
+        let deposits = format!("/admin/users/{id}/deposits");
+        self.operator.post(&deposits, &json!({"amount": amount})).ok(&shapes::balance());
+        Trader { id, client: self.client(&key) }
+    }
+
+    /// A trader with 100.00.
+    pub fn trader(&self, name: &str) -> Trader {
+        self.trader_with(name, "100")
+    }
+
+    pub fn category(&self, slug: &str) -> String {
+        let body = json!({"name": slug, "slug": slug});
+        self.operator.post("/admin/categories", &body).text("id")
+    }
+
+    /// An event with these members beside those that it must have.
+    pub fn event(&self, more: &Value) -> String {
+        self.operator.post("/admin/events", &with(event_body(), more)).text("id")
+    }
+
+    /// A draft with these members beside those that it must have.
+    pub fn draft(&self, more: &Value) -> String {
+        self.operator.post("/admin/markets", &with(market_body(), more)).text("id")
+    }
+
+    /// A published market.
+    pub fn market_with(&self, more: &Value) -> String {
+        let id = self.draft(more);
+        self.act(&id, "publish", &json!({})).ok(&shapes::market_detail());
+        id
+    }
+
+    pub fn market(&self) -> String {
+        self.market_with(&json!({}))
+    }
+
+    /// Moves a market.
+    pub fn act(&self, market: &str, action: &str, body: &Value) -> Answer {
+        self.operator.post(&format!("/admin/markets/{market}/{action}"), body)
+    }
+
+    pub fn settle(&self, market: &str, winner: &str) {
+        let settled = self.act(market, "resolve", &json!({"winningOutcomeId": winner}));
+        assert_eq!(settled.json["status"], "SETTLED", "{settled:?}");
+    }
+
+    /// A trade of `quantity` contracts: `up` gets yes at `price`, `down` gets no.
+    pub fn trade(&self, market: &str, up: &Trader, down: &Trader, price: &str, quantity: &str) {
+        up.place(market, "BUY", "yes", price, quantity).ok(&shapes::placed());
+        let filled = down.place(market, "SELL", "yes", price, quantity).ok(&shapes::placed());
+        assert_eq!(filled["status"], "FILLED", "{filled}");
+    }
+}
+
+impl Drop for Venue {
+    fn drop(&mut self) {
+        if self.served.is_some() && !std::thread::panicking() {
+            assert!(!self.close(), "the engine halted");
+        }
+    }
+}
+
+impl Trader {
+    pub fn get(&self, path: &str) -> Answer {
+        self.client.get(path)
+    }
+
+    pub fn place(
+        &self,
+        market: &str,
+        side: &str,
+        outcome: &str,
+        price: &str,
+        quantity: &str,
+    ) -> Answer {
+        self.order(&order(market, side, outcome, price, quantity))
+    }
+
+    pub fn order(&self, body: &Value) -> Answer {
+        self.client.post("/trading/orders", body)
+    }
+
+    /// `available` and `reserved`.
+    pub fn balance(&self) -> (String, String) {
+        let balance = self.get("/trading/balance");
+        balance.ok(&shapes::balance());
+        (balance.text("available"), balance.text("reserved"))
+    }
+}
+
+pub fn order(market: &str, side: &str, outcome: &str, price: &str, quantity: &str) -> Value {
+    json!({"marketId": market, "outcomeId": outcome, "side": side, "orderType": "LIMIT",
+        "price": price, "quantity": quantity})
+}
+
+/// A JSON object with the members of another set in it.
+pub fn with(mut json: Value, more: &Value) -> Value {
+    for (name, value) in more.as_object().unwrap() {
+        json[name] = value.clone();
+    }
+    json
+}
+
+/// A JSON object without a member.
+pub fn without(mut json: Value, member: &str) -> Value {
+    json.as_object_mut().unwrap().remove(member).unwrap();
+    json
+}
+
+/// The moment so many milliseconds from now.
+pub fn soon(milliseconds: i64) -> String {
+    let moment = DateTime::from_timestamp_millis(clock::now().get() + milliseconds);
+    moment.unwrap().to_rfc3339()
+}
+
+/// A text in three languages.
+pub fn texts(text: &str) -> Value {
+    json!({"pt": format!("{text} pt"), "en": format!("{text} en"), "es": format!("{text} es")})
+}
+
+pub fn market_body() -> Value {
+    json!({
+        "questions": texts("question"), "descriptions": texts("rules"), "logo": PICTURE,
+        "outcomes": [{"id": "yes", "text": texts("it will")}, {"id": "no", "text": texts("not")}],
+        "deadline": FAR,
+    })
+}
+
+pub fn event_body() -> Value {
+    json!({"titles": texts("title"), "subTitles": texts("second"), "descriptions": texts("long"),
+        "images": [PICTURE]})
+}
+
+/// The ids of the things in a list.
+pub fn ids(things: &Value) -> Vec<&str> {
+    things.as_array().unwrap().iter().map(|thing| thing["id"].as_str().unwrap()).collect()
+}
