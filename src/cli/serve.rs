@@ -12,7 +12,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Failure;
 use super::bootstrap::bootstrap;
-use super::demo::{self, banner, seed};
+use super::demo::seed::{self, Seeded};
+use super::demo::{self, banner};
 use super::logging::{self, LogFormat};
 use crate::api::{self, keys};
 use crate::engine::start::{self, Running};
@@ -95,7 +96,14 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     let began = Instant::now();
     let (journal, recovered) =
         SledJournal::open(&args.data).map_err(|error| failed(error.to_string()))?;
-    tracing::info!(data = %args.data.display(), ?recovered, "journal opened");
+    let head = recovered.head;
+    tracing::info!(
+        data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
+        "journal opened"
+    );
+    if let Some(first) = recovered.cut {
+        tracing::warn!(%first, "a block that had been refused was removed from the journal");
+    }
     let running = start::start(journal).map_err(|error| failed(error.to_string()))?;
     let sequence = running.engine().read().watermark();
     let replay_ms = began.elapsed().as_millis();
@@ -127,7 +135,14 @@ async fn serve(
     if args.demo {
         let seeded =
             seed::seed(&engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
-        tracing::info!(?seeded, "demo is ready");
+        match seeded {
+            Seeded::Already => tracing::info!("the demo is as it was left"),
+            Seeded::Made(done) | Seeded::Finished(done) => tracing::info!(
+                commands_played = done.commands_played,
+                markets_past = done.markets_past,
+                "the demo is ready"
+            ),
+        }
     }
     say(&format!("listening on http://{address}"))?;
     if args.demo {
