@@ -11,7 +11,7 @@ use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
 use openoutcry::exchange::catalogue::{Localized, MarketDraft};
 use openoutcry::exchange::command::Command;
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::ids::{MarketNo, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
@@ -20,6 +20,7 @@ use openoutcry::exchange::units::{Money, Sequence, TimeMs};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
+use openoutcry::projection::ReadModel;
 
 /// A store that survives its journal, can be told to fail, and can be made to wait.
 #[derive(Clone)]
@@ -214,7 +215,7 @@ async fn when_even_the_mark_fails_the_caller_is_told_that_nobody_knows() {
     opened(&engine).await;
     store.0.fail_sync.store(true, Ordering::SeqCst);
     store.0.fail_mark.store(true, Ordering::SeqCst);
-    let unknown = Refusal::JournalUnavailable(HaltReason::JournalUnknown);
+    let unknown = Refusal::OutcomeUnknown(HaltReason::JournalUnknown);
     assert_eq!(engine.submit(deposit(7)).await.unwrap_err(), unknown);
     running.stop().unwrap();
 }
@@ -258,6 +259,44 @@ async fn stopping_answers_what_was_taken_in() {
         answer.await.unwrap().unwrap();
     }
     assert_eq!(engine.submit(deposit(1)).await.unwrap_err(), Refusal::Stopping);
+}
+
+#[tokio::test]
+async fn a_look_sees_what_its_own_record_made_and_nothing_later() {
+    let running = TestStore::new().start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let look = |read_model: &ReadModel, applied: &Applied<'_>| {
+        let balance = read_model.accounts.user(UserNo(0)).unwrap().balance;
+        (applied.sequence, balance.available.get())
+    };
+    let looks = (0..100).map(|_| engine.submit_and_look(deposit(1), look));
+    let mut looks: Vec<_> = looks.map(|look| Box::pin(look)).collect();
+    let mut handed_in = Vec::new();
+    for look in &mut looks {
+        // The first poll hands the command in, so that many share a block.
+        handed_in.push(polled_once(look).await);
+    }
+    for (deposits, (look, early)) in (1..).zip(looks.into_iter().zip(handed_in)) {
+        let (answer, seen) = match early {
+            Some(answered) => answered,
+            None => look.await,
+        }
+        .unwrap();
+        assert_eq!(seen, (answer.sequence(), deposits));
+    }
+    running.stop().unwrap();
+}
+
+/// Polls a future once.
+async fn polled_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 fn draft(deadline: TimeMs) -> Command {

@@ -32,7 +32,6 @@ pub fn serve() {
             stream.set_nodelay(true).expect("no delay");
             tokio::spawn(async move {
                 let connection = hyper::server::conn::http1::Builder::new()
-                    .pipeline_flush(true)
                     .serve_connection(TokioIo::new(stream), service_fn(answer));
                 // A client that hangs up ends its connection, nothing else.
                 drop(connection.await);

@@ -17,7 +17,8 @@ use crate::exchange::catalogue::{
 };
 use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
-use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketNo};
+use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
+use crate::projection::ReadModel;
 
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
@@ -25,17 +26,16 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let name = form.field("name", text(|name| parse::words(name, NAME_BYTES_MAX)));
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
-    let answer = call.submit(Command::CreateCategory(CategoryDraft { name, slug })).await?;
-    let created = answer.effects().iter().find_map(|effect| match effect {
-        Effect::CategoryCreated { category, .. } => Some(*category),
-        _ => None,
-    });
-    let (_, (id, category)) = call.look(|view| {
-        let row = created.and_then(|category| view.catalogue.category(category));
-        row.map(|row| (row.id, CategoryJson::from(row)))
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
-    })?;
-    Reply::created(answer.sequence(), format!("{BASE}/categories/{id}"), &category)
+    let command = Command::CreateCategory(CategoryDraft { name, slug });
+    let look = |view: &ReadModel, effects: &[Effect]| {
+        let created = effects.iter().find_map(|effect| match effect {
+            Effect::CategoryCreated { category, .. } => Some(*category),
+            _ => None,
+        });
+        view.catalogue.category(created?).map(|row| (row.id, CategoryJson::from(row)))
+    };
+    let (sequence, (id, category)) = call.submit_and_look(command, look).await?;
+    Reply::created(sequence, format!("{BASE}/categories/{id}"), &category)
 }
 
 /// `POST /admin/events`
@@ -44,13 +44,16 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
     let draft = event_draft(&mut form);
     let (mut draft, categories) = form.finish(draft)?;
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
-    let answer = call.submit(Command::CreateEvent(Box::new(draft))).await?;
-    let created = answer.effects().iter().find_map(|effect| match effect {
-        Effect::EventCreated { event, .. } => Some(*event),
-        _ => None,
-    });
-    let (id, event) = shown_event(&call, created)?;
-    Reply::created(answer.sequence(), format!("{BASE}/events/{id}"), &event)
+    let command = Command::CreateEvent(Box::new(draft));
+    let look = |view: &ReadModel, effects: &[Effect]| {
+        let created = effects.iter().find_map(|effect| match effect {
+            Effect::EventCreated { event, .. } => Some(*event),
+            _ => None,
+        });
+        shown_event(view, created?)
+    };
+    let (sequence, (id, event)) = call.submit_and_look(command, look).await?;
+    Reply::created(sequence, format!("{BASE}/events/{id}"), &event)
 }
 
 /// `PATCH /admin/events/{eventId}`
@@ -67,10 +70,10 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
         Ok(event)
     })?;
-    let revision = Box::new(revision);
-    let answer = call.submit(Command::ReviseEvent { event, revision }).await?;
-    let (_, event) = shown_event(&call, Some(event))?;
-    Reply::ok(answer.sequence(), &event)
+    let command = Command::ReviseEvent { event, revision: Box::new(revision) };
+    let look = move |view: &ReadModel, _: &[Effect]| shown_event(view, event);
+    let (sequence, (_, event)) = call.submit_and_look(command, look).await?;
+    Reply::ok(sequence, &event)
 }
 
 /// `POST /admin/markets`
@@ -83,21 +86,16 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
         draft.event = event.map(|id| event_no(view, id)).transpose()?;
         Ok(())
     })?;
-    let answer = call.submit(Command::CreateMarket(Box::new(draft))).await?;
-    let created = answer.effects().iter().find_map(|effect| match effect {
-        Effect::MarketCreated { market, .. } => Some(*market),
-        _ => None,
-    });
-    let market = created
-        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
-    let (_, (id, market)) = call.look(|view| {
-        let row = view
-            .catalogue
-            .market(market)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
-        Ok((row.id, MarketDetailJson::of(view, row)))
-    })?;
-    Reply::created(answer.sequence(), format!("{BASE}/markets/{id}"), &market)
+    let command = Command::CreateMarket(Box::new(draft));
+    let look = |view: &ReadModel, effects: &[Effect]| {
+        let created = effects.iter().find_map(|effect| match effect {
+            Effect::MarketCreated { market, .. } => Some(*market),
+            _ => None,
+        });
+        shown_market(view, created?)
+    };
+    let (sequence, (id, market)) = call.submit_and_look(command, look).await?;
+    Reply::created(sequence, format!("{BASE}/markets/{id}"), &market)
 }
 
 /// `PATCH /admin/markets/{marketId}`
@@ -114,33 +112,21 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
         revision.categories = categories.map(|ids| category_nos(view, &ids)).transpose()?;
         Ok(market)
     })?;
-    let revision = Box::new(revision);
-    let answer = call.submit(Command::ReviseMarket { market, revision }).await?;
-    let market = shown_market(&call, market)?;
-    Reply::ok(answer.sequence(), &market)
+    let command = Command::ReviseMarket { market, revision: Box::new(revision) };
+    let look = move |view: &ReadModel, _: &[Effect]| shown_market(view, market);
+    let (sequence, (_, market)) = call.submit_and_look(command, look).await?;
+    Reply::ok(sequence, &market)
 }
 
-/// A market as the operator sees it now.
-pub fn shown_market(call: &Call, market: MarketNo) -> Result<MarketDetailJson, Problem> {
-    let (_, market) = call.look(|view| {
-        let row = view
-            .catalogue
-            .market(market)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
-        Ok(MarketDetailJson::of(view, row))
-    })?;
-    Ok(market)
+/// A market as the operator sees it, with its id.
+pub fn shown_market(view: &ReadModel, market: MarketNo) -> Option<(MarketId, MarketDetailJson)> {
+    view.catalogue.market(market).map(|row| (row.id, MarketDetailJson::of(view, row)))
 }
 
-fn shown_event(call: &Call, event: Option<EventNo>) -> Result<(EventId, EventDetailJson), Problem> {
-    let (_, event) = call.look(|view| {
-        let row = event.and_then(|event| view.catalogue.event(event));
-        let row =
-            row.ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
-        let markets = markets_of(view, row, Drafts::Shown);
-        Ok((row.id, EventDetailJson::of(view, row, &markets)))
-    })?;
-    Ok(event)
+fn shown_event(view: &ReadModel, event: EventNo) -> Option<(EventId, EventDetailJson)> {
+    let row = view.catalogue.event(event)?;
+    let markets = markets_of(view, row, Drafts::Shown);
+    Some((row.id, EventDetailJson::of(view, row, &markets)))
 }
 
 fn event_draft(form: &mut Form<'_>) -> Option<(EventDraft, Vec<CategoryId>)> {

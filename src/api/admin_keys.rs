@@ -46,18 +46,17 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
-    let answer = call.submit(Command::AddKey { user, role, label, hash: key.hash() }).await?;
-    let added = answer.effects().iter().find_map(|effect| match effect {
-        Effect::KeyAdded { key, .. } => Some(*key),
-        _ => None,
-    });
-    let (_, (key_id, row)) = call.look(|view| {
-        let row = added.and_then(|key| view.accounts.key(key));
-        row.map(|row| (row.id, KeyJson::from(row)))
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
-    })?;
+    let command = Command::AddKey { user, role, label, hash: key.hash() };
+    let look = |view: &ReadModel, effects: &[Effect]| {
+        let added = effects.iter().find_map(|effect| match effect {
+            Effect::KeyAdded { key, .. } => Some(*key),
+            _ => None,
+        });
+        view.accounts.key(added?).map(|row| (row.id, KeyJson::from(row)))
+    };
+    let (sequence, (key_id, row)) = call.submit_and_look(command, look).await?;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
-    Reply::created(answer.sequence(), location, &NewKeyJson { key: key.reveal(), row })
+    Reply::created(sequence, location, &NewKeyJson { key: key.reveal(), row })
 }
 
 /// `DELETE /admin/users/{userId}/keys/{keyId}`

@@ -10,8 +10,10 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::SettlementPrice;
+use crate::projection::ReadModel;
 
 /// `GET /admin/markets`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
@@ -95,6 +97,7 @@ fn market_and<T>(
 }
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
-    let answer = call.submit(command).await?;
-    Reply::ok(answer.sequence(), &shown_market(call, market)?)
+    let look = move |view: &ReadModel, _: &[Effect]| shown_market(view, market);
+    let (sequence, (_, market)) = call.submit_and_look(command, look).await?;
+    Reply::ok(sequence, &market)
 }

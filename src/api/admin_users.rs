@@ -13,6 +13,7 @@ use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::Money;
+use crate::projection::ReadModel;
 
 /// Pages of users.
 const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -51,17 +52,16 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let name = form.field("profileName", text(|name| parse::words(name, NAME_BYTES_MAX)));
     let picture = form.field("profilePic", text(parse::url));
     let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
-    let answer = call.submit(Command::CreateUser { profile_name, profile_pic }).await?;
-    let created = answer.effects().iter().find_map(|effect| match effect {
-        Effect::UserCreated { user, .. } => Some(*user),
-        _ => None,
-    });
-    let (_, (id, user)) = call.look(|view| {
-        let row = created.and_then(|user| view.accounts.user(user));
-        row.map(|row| (row.id, UserJson::from(row)))
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
-    })?;
-    Reply::created(answer.sequence(), format!("{BASE}/admin/users/{id}"), &user)
+    let command = Command::CreateUser { profile_name, profile_pic };
+    let look = |view: &ReadModel, effects: &[Effect]| {
+        let created = effects.iter().find_map(|effect| match effect {
+            Effect::UserCreated { user, .. } => Some(*user),
+            _ => None,
+        });
+        view.accounts.user(created?).map(|row| (row.id, UserJson::from(row)))
+    };
+    let (sequence, (id, user)) = call.submit_and_look(command, look).await?;
+    Reply::created(sequence, format!("{BASE}/admin/users/{id}"), &user)
 }
 
 /// `POST /admin/users/{userId}/deposits`

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::engine::Engine;
 use crate::engine::pending::Answer;
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo,
 };
@@ -54,6 +54,23 @@ impl Call {
         match answer.effects() {
             [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
             _ => Ok(answer),
+        }
+    }
+
+    /// Has a command carried out, and looks at what it made before anything else can change it.
+    /// `look` runs while everybody waits: it takes what the answer needs, and leaves the printing.
+    pub async fn submit_and_look<T: Send + 'static>(
+        &self,
+        command: Command,
+        look: impl FnOnce(&ReadModel, &[Effect]) -> Option<T> + Send + 'static,
+    ) -> Result<(Sequence, T), Problem> {
+        let look = |view: &ReadModel, applied: &Applied<'_>| look(view, applied.effects);
+        let (answer, seen) = self.engine.submit_and_look(command, look).await?;
+        match answer.effects() {
+            [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
+            _ => seen
+                .map(|seen| (answer.sequence(), seen))
+                .ok_or_else(|| Problem::internal("the read model lacks a row that it must have")),
         }
     }
 

@@ -101,6 +101,7 @@ impl Door {
         if route.role == Role::Operator && !caller.is_operator() {
             return Err(Problem::new(Kind::Forbidden, "this path is for operators only"));
         }
+        refuse_idempotency_key(&head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -145,6 +146,19 @@ async fn caught<F: Future>(future: F) -> Option<F::Output> {
         }
     })
     .await
+}
+
+/// A client that sends this header relies on its request being carried out once. Nothing here sees
+/// to that yet, so it is told so instead of being left to find out.
+fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
+    if !headers.contains_key("idempotency-key") {
+        return Ok(());
+    }
+    Err(Problem::invalid(vec![FieldError {
+        field: "Idempotency-Key".to_owned(),
+        code: FieldCode::InvalidValue,
+        detail: "is not supported: a repeated request would be carried out again".into(),
+    }]))
 }
 
 /// Refuses a head that is larger than any that a client needs.

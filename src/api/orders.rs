@@ -12,7 +12,6 @@ use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
 use crate::exchange::ids::{OrderId, OrderNo, UserNo};
 use crate::exchange::reject::Reject;
-use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::orders::OrderRow;
 
@@ -78,8 +77,7 @@ pub async fn amend(call: Call) -> Result<Reply, Problem> {
     let (id, (price, quantity)) = form.finish(id.zip(price.zip(quantity)))?;
     let user = call.caller.user;
     let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
-    let answer = call.submit(Command::AmendOrder { user, order, price, quantity }).await?;
-    reply_with(&call, answer.sequence(), order)
+    reply_with(&call, order, Command::AmendOrder { user, order, price, quantity }).await
 }
 
 /// `DELETE /trading/orders/{orderId}`
@@ -89,8 +87,7 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
     let id = form.finish(id)?;
     let user = call.caller.user;
     let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
-    let answer = call.submit(Command::CancelOrder { user, order }).await?;
-    reply_with(&call, answer.sequence(), order)
+    reply_with(&call, order, Command::CancelOrder { user, order }).await
 }
 
 /// `DELETE /trading/orders`
@@ -119,14 +116,11 @@ fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, P
     row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
 }
 
-/// The answer to a command that changed an order: the order.
-fn reply_with(call: &Call, sequence: Sequence, order: OrderNo) -> Result<Reply, Problem> {
-    let (_, order) = call.look(|view| {
-        let row = view
-            .orders
-            .order(order)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
-        Ok(OrderJson::of(view, row))
-    })?;
+/// Carries out a command that changes an order, and answers the order as it left it.
+async fn reply_with(call: &Call, order: OrderNo, command: Command) -> Result<Reply, Problem> {
+    let look = move |view: &ReadModel, _: &[Effect]| {
+        view.orders.order(order).map(|row| OrderJson::of(view, row))
+    };
+    let (sequence, order) = call.submit_and_look(command, look).await?;
     Reply::ok(sequence, &order)
 }

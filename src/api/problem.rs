@@ -101,6 +101,8 @@ pub enum Kind {
     Stopping,
     /// The journal could not be made durable.
     JournalUnavailable,
+    /// The command may be in the journal and take effect at the next start.
+    OutcomeUnknown,
 }
 
 impl Kind {
@@ -121,7 +123,7 @@ impl Kind {
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable => {
+            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable | Kind::OutcomeUnknown => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         }
@@ -148,6 +150,7 @@ impl Kind {
             Kind::Overloaded => "OVERLOADED",
             Kind::Stopping => "STOPPING",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
+            Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
         }
     }
 
@@ -276,6 +279,11 @@ impl From<Refusal> for Problem {
                 Kind::JournalUnavailable,
                 "the journal cannot be written; nothing was accepted",
             ),
+            Refusal::OutcomeUnknown(_) => Problem::new(
+                Kind::OutcomeUnknown,
+                "the exchange stopped while it had this in hand; whether it was accepted shows \
+                 after its restart: look before you repeat it",
+            ),
         }
     }
 }
@@ -283,6 +291,7 @@ impl From<Refusal> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::halt::HaltReason;
 
     /// Semantics 7, and what is beyond it.
     const STATUSES: &str = "
@@ -312,5 +321,18 @@ mod tests {
         let problem = Problem::refused(Reject::DeadlineNotInFuture, Sequence::new(9));
         assert_eq!(problem.errors.first().map(|e| e.field.as_str()), Some("deadline"));
         assert_eq!(problem.sequence, Some(Sequence::new(9)));
+    }
+
+    #[test]
+    fn nobody_is_told_that_nothing_was_accepted_when_nobody_knows() {
+        let reason = HaltReason::JournalUnknown;
+        let unknown = Problem::from(Refusal::OutcomeUnknown(reason));
+        let refused = Problem::from(Refusal::JournalUnavailable(reason));
+        assert_eq!(
+            (unknown.kind.status(), unknown.kind.code()),
+            (refused.kind.status(), "OUTCOME_UNKNOWN")
+        );
+        assert!(refused.detail.contains("nothing was accepted"));
+        assert!(!unknown.detail.contains("nothing was accepted"), "{}", unknown.detail);
     }
 }

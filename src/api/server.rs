@@ -116,7 +116,6 @@ async fn attend(
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
-        .pipeline_flush(true)
         .serve_connection(
             TokioIo::new(super::stall::Impatient::new(stream, limits.write_wait)),
             service,

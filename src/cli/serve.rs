@@ -82,7 +82,12 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
-    tracing::info!(sequence = %stopped.sequence, state_digest = %stopped.digest, "stopped");
+    match stopped.digest {
+        Some(digest) => {
+            tracing::info!(sequence = %stopped.sequence, state_digest = %digest, "stopped");
+        }
+        None => tracing::error!(sequence = %stopped.sequence, "stopped without a state"),
+    }
     served?;
     match stopped.halted {
         Some(reason) => Err(Failure::Failed(reason.to_string())),

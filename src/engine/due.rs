@@ -25,10 +25,14 @@ impl DueBoard {
         self.applied.store(applied.get(), Ordering::Release);
     }
 
+    /// The last record that the matcher has applied.
+    pub fn applied(&self) -> Sequence {
+        Sequence::new(self.applied.load(Ordering::Acquire))
+    }
+
     /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something
     /// is due, and that clock command has been applied, so that it cannot be what is due still.
     pub fn wants_clock(&self, now: TimeMs, last_clock: Sequence) -> bool {
-        self.applied.load(Ordering::Acquire) >= last_clock.get()
-            && self.next_due_ms.load(Ordering::Acquire) <= now.get()
+        self.applied() >= last_clock && self.next_due_ms.load(Ordering::Acquire) <= now.get()
     }
 }

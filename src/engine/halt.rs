@@ -2,7 +2,9 @@
 //! a restart. Reads go on.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::pending::Refusal;
 use crate::exchange::invariant::Broken;
 
 /// Why the intake closed.
@@ -19,25 +21,51 @@ pub enum HaltReason {
     /// same software meets the same thing.
     #[error("the exchange contradicted itself ({0}); do not restart before this is understood")]
     StateBroken(Broken),
+    /// An effect contradicted the read model. Commands are safe; what reads show is not.
+    #[error("the read model contradicted the exchange; restart")]
+    ReadModelBroken,
     /// A thread of the engine died.
     #[error("the {0} thread died; restart")]
     ThreadDied(&'static str),
 }
 
-/// The first reason to halt, for everyone to see.
+/// The first reason to halt, and whether the engine was told to end, for everyone to see.
 #[derive(Debug, Default)]
-pub struct Halt(OnceLock<HaltReason>);
+pub struct Halt {
+    reason: OnceLock<HaltReason>,
+    ending: AtomicBool,
+}
 
 impl Halt {
     /// Halts; the first reason stays.
     pub fn halt(&self, reason: HaltReason) {
-        if self.0.set(reason).is_ok() {
+        if self.reason.set(reason).is_ok() {
             tracing::error!(%reason, "intake is closed until a restart; reads go on");
         }
     }
 
     /// The reason, once halted.
     pub fn reason(&self) -> Option<HaltReason> {
-        self.0.get().copied()
+        self.reason.get().copied()
+    }
+
+    /// Says that the engine is about to end in good order.
+    pub fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+    }
+
+    /// Why a command that was never stamped was not: nothing of it was accepted.
+    pub fn not_taken(&self) -> Refusal {
+        self.reason().map_or(Refusal::Stopping, Refusal::JournalUnavailable)
+    }
+
+    /// Why a command that was taken in got no answer. Only an engine that ends in good order drops
+    /// no command that it has stamped; any other may have journaled it.
+    pub fn unanswered(&self) -> Refusal {
+        match self.reason() {
+            Some(reason) => Refusal::OutcomeUnknown(reason),
+            None if self.ending.load(Ordering::Acquire) => Refusal::Stopping,
+            None => Refusal::OutcomeUnknown(HaltReason::ThreadDied("engine")),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The engine: the threads that a command passes, and the handle that callers hold.
 //!
 //! sequencer (stamp, block, journal) -> matcher (apply) -> projector (fold, answer). One
-//! direction, bounded queues, and a start that feeds the journal through the same matcher.
+//! direction, bounded queues, and a start that feeds the journal through the same matcher. Matcher
+//! and projector share a thread.
 //!
 //! Must not know: HTTP, JSON, what readers want.
 
@@ -21,10 +22,11 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
 use crate::exchange::command::Command;
+use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
-use pending::{Answer, Intake, Pending, Refusal};
+use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
@@ -43,10 +45,31 @@ impl Engine {
     /// them. A refusal by the exchange is an answer too.
     ///
     /// # Errors
-    /// [`Refusal`], and the command was not accepted.
+    /// [`Refusal`], which says whether the command may have been accepted.
     pub async fn submit(&self, command: Command) -> Result<Answer, Refusal> {
         let answer = self.submit_detached(command)?;
-        answer.await.unwrap_or_else(|_| Err(self.why_unanswered()))
+        answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))
+    }
+
+    /// As [`Engine::submit`], with a look at the read model just after the command's own record
+    /// and before the next, so that what is seen is what this command made.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    pub async fn submit_and_look<T: Send + 'static>(
+        &self,
+        command: Command,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
+    ) -> Result<(Answer, T), Refusal> {
+        let (sees, mut seen) = oneshot::channel();
+        let look: Look = Box::new(move |read_model, applied| {
+            // The caller may have gone away meanwhile.
+            drop(sees.send(look(read_model, applied)));
+        });
+        let answer = self.hand_in(command, Some(look))?;
+        let answer = answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
+        let seen = seen.try_recv().map_err(|_| self.halt.unanswered())?;
+        Ok((answer, seen))
     }
 
     /// Hands a command in without waiting for its answer; commands handed in by one caller keep
@@ -58,14 +81,22 @@ impl Engine {
         &self,
         command: Command,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
+        self.hand_in(command, None)
+    }
+
+    fn hand_in(
+        &self,
+        command: Command,
+        look: Option<Look>,
+    ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         if let Some(reason) = self.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = ReplySlot::new(look);
         match self.intake.try_send(Intake::Command(Pending { command, reply })) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
-            Err(TrySendError::Disconnected(_)) => Err(self.why_unanswered()),
+            Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
         }
     }
 
@@ -77,9 +108,5 @@ impl Engine {
     /// Why the intake is closed until a restart, if it is.
     pub fn halted(&self) -> Option<HaltReason> {
         self.halt.reason()
-    }
-
-    fn why_unanswered(&self) -> Refusal {
-        self.halt.reason().map_or(Refusal::Stopping, Refusal::JournalUnavailable)
     }
 }

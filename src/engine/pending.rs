@@ -1,5 +1,6 @@
 //! A command on its way, and what its caller gets back.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -8,9 +9,44 @@ use super::halt::HaltReason;
 use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::units::{Sequence, TimeMs};
+use crate::projection::ReadModel;
 
-/// Where an answer goes.
-pub type ReplySlot = oneshot::Sender<Result<Answer, Refusal>>;
+/// A look at the read model as a record has left it, before the next one is folded. Everybody waits
+/// for it, so it only takes what the answer needs.
+pub type Look = Box<dyn FnOnce(&ReadModel, &Applied<'_>) + Send>;
+
+/// Where an answer goes, and what to look at on the way.
+pub struct ReplySlot {
+    answer: oneshot::Sender<Result<Answer, Refusal>>,
+    look: Option<Look>,
+}
+
+impl ReplySlot {
+    /// A slot and the end at which its answer arrives.
+    pub fn new(look: Option<Look>) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
+        let (answer, arrives) = oneshot::channel();
+        (ReplySlot { answer, look }, arrives)
+    }
+
+    /// Has the look, if there is one, just after the record was folded.
+    pub fn look(&mut self, read_model: &ReadModel, applied: &Applied<'_>) {
+        if let Some(look) = self.look.take() {
+            look(read_model, applied);
+        }
+    }
+
+    /// Answers.
+    pub fn send(self, answer: Result<Answer, Refusal>) {
+        // A caller that has gone away needs no answer.
+        drop(self.answer.send(answer));
+    }
+}
+
+impl fmt::Debug for ReplySlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplySlot").field("looks", &self.look.is_some()).finish_non_exhaustive()
+    }
+}
 
 /// A command and its reply slot. The two part at the sequencer: the slot never enters a block.
 #[derive(Debug)]
@@ -103,7 +139,7 @@ impl Answer {
     }
 }
 
-/// Why a command was not even put to the exchange. Nothing was accepted.
+/// Why a command has no answer from the exchange. Unless it says otherwise, nothing was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Too many commands are waiting; trying again is right.
@@ -118,4 +154,8 @@ pub enum Refusal {
     /// The intake is closed until a restart.
     #[error("{0}")]
     JournalUnavailable(HaltReason),
+    /// The command may be in the journal, and then takes effect at the next start: whether it is
+    /// shows then, and not before.
+    #[error("{0}; whether the command was accepted shows after that")]
+    OutcomeUnknown(HaltReason),
 }

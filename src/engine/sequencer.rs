@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::pending::{Intake, Pending, Refusal, ReplySlot};
+use super::start::StartError;
 use crate::exchange::command::{Command, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
@@ -20,6 +21,9 @@ use crate::journal::{Durable, Journal, JournalError, record};
 /// How late a deadline, the end of a window or an expiry may be journaled when nothing else
 /// happens. No order can use the delay: the exchange judges by the stamp.
 const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// How often a start looks whether the matcher has caught up.
+const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// Records in the last block from which on the next one lingers: so many callers were answered at
 /// once that they are likely to come back at once.
@@ -102,19 +106,28 @@ impl<J: Journal> Sequencer<J> {
         Sequencer { journal, intake, blocks, due, halt, last_clock, last_records, stopping }
     }
 
-    /// Hands everything that the journal holds to the matcher, as if it had just come in.
+    /// Hands everything that the journal holds to the matcher, as if it had just come in, and waits
+    /// until it is applied: before that nobody can say what is due.
     ///
     /// # Errors
-    /// The journal's own, naming the damage.
-    pub fn replay(&mut self) -> Result<(), JournalError> {
+    /// The journal's own, naming the damage; or the matcher has halted.
+    pub fn replay(&mut self) -> Result<(), StartError> {
         for block in self.journal.read(Sequence::ZERO.next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
-            if self.blocks.send(sequenced).is_err() {
-                // The matcher has halted and said why.
-                return Ok(());
+            self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
+        }
+        while self.due.applied() < self.journal.head().sequence {
+            if let Some(reason) = self.halt.reason() {
+                return Err(StartError::Halted(reason));
             }
+            std::thread::sleep(CATCH_UP_CHECK_EVERY);
         }
         Ok(())
+    }
+
+    fn matcher_gone(&self) -> StartError {
+        let died = HaltReason::ThreadDied("matcher");
+        StartError::Halted(self.halt.reason().unwrap_or(died))
     }
 
     /// Takes commands until told to stop, or until the journal fails.
@@ -177,6 +190,10 @@ impl<J: Journal> Sequencer<J> {
 
     /// Fills a block, makes it durable and hands it on; gives back what no longer fitted.
     fn commit(&mut self, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
+        if let Some(reason) = self.halt.reason() {
+            refuse(first.1, Refusal::JournalUnavailable(reason));
+            return Err(reason);
+        }
         let mut open = OpenBlock::after(self.journal.head(), self.now());
         // What is due comes before what is asked (semantics 3).
         let asked = first.0 != Command::AdvanceClock;
@@ -188,13 +205,12 @@ impl<J: Journal> Sequencer<J> {
             self.last_clock = open.last.next();
         }
         let mut left = open.push(first);
-        if self.last_records >= BUSY_RECORDS_MIN {
-            std::thread::sleep(LINGER);
+        if left.is_none() {
+            left = self.fill(&mut open);
         }
-        while left.is_none()
-            && let Some(waiting) = self.take()
-        {
-            left = open.push(waiting);
+        if left.is_none() && !self.stopping && self.last_records >= BUSY_RECORDS_MIN {
+            std::thread::sleep(LINGER);
+            left = self.fill(&mut open);
         }
         self.last_records = open.replies.len();
         match self.make_durable(open) {
@@ -206,27 +222,47 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
+    /// Adds what is waiting now; gives back what no longer fits.
+    fn fill(&mut self, open: &mut OpenBlock) -> Option<Waiting> {
+        while let Some(waiting) = self.take() {
+            if let Some(left) = open.push(waiting) {
+                return Some(left);
+            }
+        }
+        None
+    }
+
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
         let OpenBlock { builder, replies, .. } = open;
         let appended = match builder.build() {
-            Ok(block) => self.journal.append(block).map_err(|error| {
-                let known = !matches!(error, JournalError::Unknown { .. });
-                let unknown = HaltReason::JournalUnknown;
-                (if known { HaltReason::JournalFailed } else { unknown }, error.to_string())
+            Ok(block) => self.journal.append(block).map_err(|error| match error {
+                JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
+                _ => (HaltReason::JournalFailed, error.to_string()),
             }),
             Err(error) => Err((HaltReason::JournalFailed, error.to_string())),
         };
         match appended {
             Ok(block) => {
-                let sent = self.blocks.send(Sequenced { block, replies });
-                sent.map_err(|_| self.halt.reason().unwrap_or(HaltReason::ThreadDied("matcher")))
+                self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
+                    let died = HaltReason::ThreadDied("matcher");
+                    let reason = self.halt.reason().unwrap_or(died);
+                    refuse(
+                        unapplied.replies.into_iter().flatten(),
+                        Refusal::OutcomeUnknown(reason),
+                    );
+                    reason
+                })
             }
             Err((reason, error)) => {
                 tracing::error!(error, records = replies.len(), "a block was not made durable");
                 // Halted before anyone is told, so that whoever is told and tries again is
                 // refused for the same reason.
                 self.halt.halt(reason);
-                refuse(replies.into_iter().flatten(), Refusal::JournalUnavailable(reason));
+                let refusal = match reason {
+                    HaltReason::JournalUnknown => Refusal::OutcomeUnknown(reason),
+                    _ => Refusal::JournalUnavailable(reason),
+                };
+                refuse(replies.into_iter().flatten(), refusal);
                 Err(reason)
             }
         }
@@ -249,7 +285,6 @@ impl<J: Journal> Sequencer<J> {
 /// Refuses everyone in `waiting`.
 pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
     for reply in waiting {
-        // A caller that has gone away needs no refusal.
-        drop(reply.send(Err(refusal)));
+        reply.send(Err(refusal));
     }
 }

@@ -3,9 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::bounded;
 use parking_lot::RwLock;
 
 use super::due::DueBoard;
@@ -25,8 +24,6 @@ use crate::projection::ReadModel;
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
 const BLOCKS_MAX: usize = 4;
-/// How often a start looks whether it has caught up.
-const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// Why an engine did not start.
 #[derive(Debug, thiserror::Error)]
@@ -53,10 +50,10 @@ pub struct Running {
 /// What an engine was like when it ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopped {
-    /// The last record applied.
+    /// The last record that readers saw.
     pub sequence: Sequence,
-    /// The state's digest.
-    pub digest: StateDigest,
+    /// The state's digest as of that record; `None` if the matcher did not end in good order.
+    pub digest: Option<StateDigest>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
 }
@@ -67,7 +64,6 @@ pub struct Stopped {
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
-    let head = journal.head().sequence;
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
     let read_model = Arc::new(RwLock::new(ReadModel::new()));
@@ -88,32 +84,16 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
     let sequencer = spawn("sequencer", &halt, move || {
         let result = sequencer.replay();
         let go_on = result.is_ok();
-        // The start may have given up already; then there is nobody to tell.
+        // The start waits for this; if it is gone, so is the process.
         drop(replayed.send(result));
         if go_on {
             sequencer.run();
         }
     })?;
     let engine = Engine { intake, read_model, halt };
-    catch_up(&engine, head, &replay_result)?;
-    Ok(Running { engine, sequencer, matcher })
-}
-
-/// Waits until the read model shows the journal's last record.
-fn catch_up(
-    engine: &Engine,
-    head: Sequence,
-    replay_result: &Receiver<Result<(), JournalError>>,
-) -> Result<(), StartError> {
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     replay_result.recv().map_err(|_| died)??;
-    while engine.read().watermark() < head {
-        if let Some(reason) = engine.halted() {
-            return Err(StartError::Halted(reason));
-        }
-        std::thread::sleep(CATCH_UP_CHECK_EVERY);
-    }
-    Ok(())
+    Ok(Running { engine, sequencer, matcher })
 }
 
 /// A named thread whose panic halts the engine instead of going unseen.
@@ -140,14 +120,16 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        let halted = self.engine.halted();
+        self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
         let Running { engine, sequencer, matcher } = self;
         // A thread that died has halted the engine, which says so.
-        let joined = (sequencer.join(), matcher.join());
-        let exchange = joined.1.ok().flatten().unwrap_or_else(Exchange::new);
-        let halted = engine.halted().or(halted);
-        Ok(Stopped { sequence: exchange.sequence(), digest: exchange.digest()?, halted })
+        drop(sequencer.join());
+        let exchange = matcher.join().ok().flatten();
+        let sequence = engine.read().watermark();
+        let whole = exchange.filter(|exchange| exchange.sequence() == sequence);
+        let digest = whole.map(|exchange| exchange.digest()).transpose()?;
+        Ok(Stopped { sequence, digest, halted: engine.halted() })
     }
 }

@@ -6,9 +6,11 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::store::{BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal};
@@ -23,6 +25,12 @@ const SEGMENT_BYTES: usize = 16 << 20;
 const CACHE_BYTES: u64 = 64 << 20;
 /// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
 const REWRITE_BYTES: usize = 1 << 20;
+/// Longest step of a file system's clock: a tick of the slowest kernel, twice.
+const FILE_CLOCK_STEP_MAX: Duration = Duration::from_millis(20);
+/// How often, and with which pause, a lock is tried that is about to be let go.
+const LOCK_TRIES_MAX: u32 = 500;
+/// See [`LOCK_TRIES_MAX`]: five seconds in all.
+const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
 /// sled's tree that holds the blocks.
 const TREE: &str = "blocks";
 /// Held by whoever has the journal open.
@@ -60,7 +68,7 @@ pub struct SledStore {
     /// sled's data file, open for as long as sled is, because an error that the system could not
     /// write back is reported to handles that were open when it happened.
     file: File,
-    blobs: PathBuf,
+    blobs: BlobFolder,
     marker: File,
     witness: File,
     /// Offset of the slot to be written next.
@@ -107,9 +115,7 @@ impl SledStore {
         let file = File::open(&database).map_err(opening)?;
         sled.flush()?;
         file.sync_data().map_err(opening)?;
-        if any_file(&blobs).map_err(opening)? {
-            return Err(OpenError::Blobs(blobs));
-        }
+        let blobs = BlobFolder::found_empty(blobs)?;
         // sled syncs neither its settings file nor the names of the files it makes and renames.
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
@@ -125,23 +131,11 @@ impl SledStore {
         let witness = writable(&witness_path).map_err(opening)?;
         Ok(SledStore { sled, file, blobs, marker, witness, witness_offset: 0, _lock: lock })
     }
-
-    /// Fails while sled has a file that it does not sync.
-    fn no_blobs(&self, step: Step) -> Result<(), StoreError> {
-        match any_file(&self.blobs) {
-            Ok(false) => Ok(()),
-            Ok(true) => {
-                let blobs = self.blobs.display();
-                Err(StoreError::new(step, format_args!("{blobs} holds files never synced")))
-            }
-            Err(error) => Err(StoreError::new(step, error)),
-        }
-    }
 }
 
 impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        self.no_blobs(Step::Put)?;
+        self.blobs.still_empty(Step::Put)?;
         self.sled.insert(first, bytes)
     }
 
@@ -153,7 +147,7 @@ impl BlockStore for SledStore {
         // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
         self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))?;
         // What went to `blobs/` in this very append would not be durable.
-        self.no_blobs(Step::Sync)
+        self.blobs.still_empty(Step::Sync)
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
@@ -221,18 +215,33 @@ struct Sled {
 }
 
 impl Sled {
+    /// Opens sled's directory. The data directory's lock is ours by now, so whoever still holds
+    /// sled's own is a store that is just being dropped: it lets go a moment after its owner.
     fn open(dir: &Path) -> Result<Sled, StoreError> {
-        caught(Step::Open, || {
-            let db = sled::Config::new()
-                .path(dir)
-                .segment_size(SEGMENT_BYTES)
-                .cache_capacity(CACHE_BYTES)
-                .mode(sled::Mode::HighThroughput)
-                .flush_every_ms(None)
-                .open()?;
-            let blocks = db.open_tree(TREE)?;
-            Ok(Sled { db: Some(db), blocks: Some(blocks) })
-        })
+        let mut tries = LOCK_TRIES_MAX;
+        loop {
+            let opened = caught(Step::Open, || match Sled::try_open(dir) {
+                Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
+                opened => opened.map(Some),
+            })?;
+            if let Some(sled) = opened {
+                return Ok(sled);
+            }
+            tries = tries.saturating_sub(1);
+            thread::sleep(LOCK_TRY_EVERY);
+        }
+    }
+
+    fn try_open(dir: &Path) -> sled::Result<Sled> {
+        let db = sled::Config::new()
+            .path(dir)
+            .segment_size(SEGMENT_BYTES)
+            .cache_capacity(CACHE_BYTES)
+            .mode(sled::Mode::HighThroughput)
+            .flush_every_ms(None)
+            .open()?;
+        let blocks = db.open_tree(TREE)?;
+        Ok(Sled { db: Some(db), blocks: Some(blocks) })
     }
 
     fn on_blocks<T>(
@@ -281,6 +290,52 @@ impl Drop for Sled {
         let closed = catch_unwind(AssertUnwindSafe(|| drop((blocks, db))));
         drop(closed);
     }
+}
+
+/// sled gives this failure no kind of its own.
+fn still_locked(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.to_string().contains("acquire lock")
+}
+
+/// The folder of the files that sled never syncs; it must stay empty.
+///
+/// It is watched by its time of change, because listing it takes a file descriptor: a server whose
+/// clients hold them all must still be able to journal.
+#[derive(Debug)]
+struct BlobFolder {
+    path: PathBuf,
+    /// Seconds and nanoseconds of the last change when it was last seen empty.
+    changed: (i64, i64),
+}
+
+impl BlobFolder {
+    /// Watches a folder that is empty.
+    fn found_empty(path: PathBuf) -> Result<BlobFolder, OpenError> {
+        let changed = changed_at(&path).map_err(opening)?;
+        // After this a change gets a later time, however coarse the file system's clock.
+        thread::sleep(FILE_CLOCK_STEP_MAX);
+        if any_file(&path).map_err(opening)? || changed_at(&path).map_err(opening)? != changed {
+            return Err(OpenError::Blobs(path));
+        }
+        Ok(BlobFolder { path, changed })
+    }
+
+    /// Fails once sled has a file here.
+    fn still_empty(&self, step: Step) -> Result<(), StoreError> {
+        match changed_at(&self.path) {
+            Ok(changed) if changed == self.changed => Ok(()),
+            Ok(_) => {
+                let path = self.path.display();
+                Err(StoreError::new(step, format_args!("{path} has held a file never synced")))
+            }
+            Err(error) => Err(StoreError::new(step, error)),
+        }
+    }
+}
+
+/// When a folder last got or lost an entry.
+fn changed_at(folder: &Path) -> io::Result<(i64, i64)> {
+    fs::metadata(folder).map(|folder| (folder.ctime(), folder.ctime_nsec()))
 }
 
 /// Runs a call of sled; its error or its panic becomes ours.
