@@ -312,6 +312,55 @@ fn help_teaches() {
     }
 }
 
+/// Connections are bounded by what the system gives, so that clients who hold all they can get
+/// leave the journal its own.
+#[test]
+fn clients_who_hold_every_connection_cannot_stop_the_journal() {
+    let data = tempfile::tempdir().unwrap();
+    let limited = format!(
+        "ulimit -n 200; exec {BINARY} serve --listen 127.0.0.1:0 --data {}",
+        data.path().display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited]).env("OPENOUTCRY_OPERATOR_KEY", KEY);
+    let server = Server::from(command);
+    let (keys, market) = traded(&server);
+    let bet = order(&market, "yes", "0.10", "1").to_string();
+    let mut trader = TcpStream::connect(&server.address).unwrap();
+    let mut place = || {
+        write!(
+            trader,
+            "POST /api/v1/trading/orders HTTP/1.1\r\nHost: test\r\nX-API-Key: {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{bet}",
+            keys[0],
+            bet.len()
+        )
+        .unwrap();
+        let mut status = [0; 15];
+        trader.read_exact(&mut status).unwrap();
+        let status = String::from_utf8(status.to_vec()).unwrap();
+        while !trader_answer_ended(&mut trader) {}
+        status
+    };
+    assert_eq!(place(), "HTTP/1.1 200 OK");
+    let greedy: Vec<_> =
+        (0..300).filter_map(|_| TcpStream::connect(&server.address).ok()).collect();
+    assert!(greedy.len() > 200, "only {} connections were made", greedy.len());
+    for _ in 0..20 {
+        assert_eq!(place(), "HTTP/1.1 200 OK");
+    }
+    drop(greedy);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+/// Reads up to the end of an answer's JSON.
+fn trader_answer_ended(stream: &mut TcpStream) -> bool {
+    let mut byte = [0; 1];
+    stream.read_exact(&mut byte).unwrap();
+    byte == *b"}"
+}
+
 /// A limit on the size of files stands for a full disk: a write past it fails the same way.
 #[test]
 fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {

@@ -3,9 +3,9 @@
 use super::bounds::NAME_BYTES_MAX;
 use super::call::{Call, user_no};
 use super::form::text;
-use super::keys::ApiKey;
-use super::parse;
-use super::problem::Problem;
+use super::keys::{ApiKey, START_KEY_LABEL};
+use super::parse::{self, Fault, Read};
+use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
@@ -42,7 +42,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("userId", parse::user_id);
     let role = form.field("role", text(parse::role));
-    let label = form.field("label", text(|label| parse::words(label, NAME_BYTES_MAX)));
+    let label = form.field("label", text(key_label));
     let ((id, role), label) = form.finish(id.zip(role).zip(label))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
@@ -57,6 +57,14 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let (sequence, (key_id, row)) = call.submit_and_look(command, look).await?;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
     Reply::created(sequence, location, &NewKeyJson { key: key.reveal(), row })
+}
+
+/// A key's label; the one by which the command line knows its own key is taken.
+fn key_label(text: &str) -> Read<String> {
+    if text == START_KEY_LABEL {
+        return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
+    }
+    parse::words(text, NAME_BYTES_MAX)
 }
 
 /// `DELETE /admin/users/{userId}/keys/{keyId}`

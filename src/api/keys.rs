@@ -14,6 +14,10 @@ const KEY_PREFIX: &str = "ook_";
 /// Largest key that is hashed; longer ones are no keys of ours.
 pub const KEY_TEXT_BYTES_MAX: usize = 128;
 
+/// The label of the operator's key that the command line sets; it gives way when another is set,
+/// so no key made over the API may carry it.
+pub const START_KEY_LABEL: &str = "set at start";
+
 /// The system gave no random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the system's secure randomness is not available")]

@@ -3,7 +3,7 @@
 //! Every step looks at what is there and does only what is missing, so a start that was cut off is
 //! finished by the next one.
 
-use crate::api::keys::{self, ApiKey};
+use crate::api::keys::{self, ApiKey, START_KEY_LABEL};
 use crate::engine::Engine;
 use crate::engine::pending::{Answer, Refusal};
 use crate::exchange::command::{Command, KeyHash, Role};
@@ -18,15 +18,18 @@ use super::Failure;
 const OPERATOR: UserNo = UserNo(0);
 const OPERATOR_NAME: &str = "operator";
 const OPERATOR_PIC: &str = "https://assets.example.org/openoutcry/operator.png";
-/// The label of the key that the command line set; it gives way when another is set.
-const START_KEY_LABEL: &str = "set at start";
 
 /// Opens the venue if it is new, and sees to the operator's key: `wanted`, or one already there,
-/// or one drawn now. Returns a key that was drawn, to be shown this once.
+/// or one drawn now. A key that is drawn is announced before it is journaled: should the start be
+/// cut off between the two, the next one draws another, and no key is lost.
 ///
 /// # Errors
 /// The journal does not take the records, or the wanted key belongs to somebody else.
-pub async fn bootstrap(engine: &Engine, wanted: Option<&str>) -> Result<Option<ApiKey>, Failure> {
+pub async fn bootstrap(
+    engine: &Engine,
+    wanted: Option<&str>,
+    announce: impl FnOnce(&ApiKey) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     if engine.read().watermark() == Sequence::ZERO {
         tell(engine, Command::OpenVenue(Rules::current())).await?;
     }
@@ -35,13 +38,13 @@ pub async fn bootstrap(engine: &Engine, wanted: Option<&str>) -> Result<Option<A
         tell(engine, Command::CreateUser { profile_name, profile_pic }).await?;
     }
     match wanted {
-        Some(key) => set_key(engine, keys::hash(key.as_bytes())).await.map(|()| None),
-        None if has_operator_key(engine) => Ok(None),
+        Some(key) => set_key(engine, keys::hash(key.as_bytes())).await,
+        None if has_operator_key(engine) => Ok(()),
         None => {
             let key = ApiKey::draw()
                 .map_err(|error| Failure::Failed(format!("no operator key: {error}")))?;
-            set_key(engine, key.hash()).await?;
-            Ok(Some(key))
+            announce(&key)?;
+            set_key(engine, key.hash()).await
         }
     }
 }

@@ -15,7 +15,9 @@ use super::bootstrap::bootstrap;
 use super::demo::seed::{self, Seeded};
 use super::demo::{self, banner};
 use super::logging::{self, LogFormat};
-use crate::api::{self, keys};
+use crate::api;
+use crate::api::keys::{self, ApiKey};
+use crate::engine::Engine;
 use crate::engine::start::{self, Running};
 use crate::journal::sled::SledJournal;
 
@@ -23,6 +25,9 @@ use crate::journal::sled::SledJournal;
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
 /// Longest: what fits in a header with room to spare.
 const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
+/// File descriptors that are not for connections: the journal's, the runtime's, those of clients
+/// being turned away.
+const DESCRIPTORS_RESERVED: u64 = 128;
 /// The environment variable that sets the operator's key. No flag: arguments are visible to every
 /// process of the machine.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
@@ -77,8 +82,11 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
+    let listener = runtime.block_on(listen(args.listen))?;
+    let limits = limits()?;
     let running = open(args)?;
-    let served = runtime.block_on(serve(args, &running, operator_key.as_deref()));
+    let serving = serve(args, &running, operator_key.as_deref(), (listener, limits));
+    let served = runtime.block_on(serving);
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
@@ -116,10 +124,39 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     Ok(running)
 }
 
+/// Takes the address before anything is opened or made, so that a port in use costs nothing.
+/// Whoever connects now waits until the journal is replayed.
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| Failure::Failed(format!("cannot listen on {address}: {error}")))
+}
+
+/// The bounds of the HTTP side, with no more connections than the system gives file descriptors:
+/// the journal must never go without.
+fn limits() -> Result<api::Limits, Failure> {
+    let wanted = u64::try_from(api::Limits::STANDARD.connections_max).unwrap_or(u64::MAX);
+    let given = rlimit::increase_nofile_limit(wanted.saturating_add(DESCRIPTORS_RESERVED))
+        .map_err(|error| Failure::Failed(format!("no limit of file descriptors: {error}")))?;
+    let connections = given.saturating_sub(DESCRIPTORS_RESERVED).min(wanted);
+    if connections == 0 {
+        let needed = DESCRIPTORS_RESERVED.saturating_add(1);
+        return Err(Failure::Failed(format!(
+            "the system gives {given} file descriptors, {needed} are needed; raise `ulimit -n`"
+        )));
+    }
+    if connections < wanted {
+        tracing::warn!(connections, "fewer connections than usual: raise `ulimit -n`");
+    }
+    let connections_max = usize::try_from(connections).unwrap_or(usize::MAX);
+    Ok(api::Limits { connections_max, ..api::Limits::STANDARD })
+}
+
 async fn serve(
     args: &ServeArgs,
     running: &Running,
     operator_key: Option<&str>,
+    (listener, limits): (TcpListener, api::Limits),
 ) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let engine = running.engine();
@@ -127,36 +164,35 @@ async fn serve(
     if seed::is_a_demo(&engine.read()) {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    let drawn = bootstrap(&engine, operator_key).await?;
-    if let Some(key) = &drawn {
-        say(&format!("operator key: {}", key.reveal()))?;
-    }
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", args.listen)))?;
+    let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
+    bootstrap(&engine, operator_key, announce).await?;
     let address = listener
         .local_addr()
         .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
     if args.demo {
-        let seeded =
-            seed::seed(&engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
-        match seeded {
-            Seeded::Already => tracing::info!("the demo is as it was left"),
-            Seeded::Made(done) | Seeded::Finished(done) => tracing::info!(
-                commands_played = done.commands_played,
-                markets_past = done.markets_past,
-                "the demo is ready"
-            ),
-        }
+        seed_demo(&engine).await?;
     }
     say(&format!("listening on http://{address}"))?;
+    tracing::info!(%address, connections_max = limits.connections_max, "listening");
     if args.demo {
         say(&banner::banner(&engine.read(), address))?;
     }
-    let limits = api::Limits::STANDARD;
     api::serve(listener, engine, limits, async move { signals.first().await })
         .await
         .map_err(|error| Failure::Failed(format!("serving failed: {error}")))
+}
+
+async fn seed_demo(engine: &Engine) -> Result<(), Failure> {
+    let seeded = seed::seed(engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
+    match seeded {
+        Seeded::Already => tracing::info!("the demo is as it was left"),
+        Seeded::Made(done) | Seeded::Finished(done) => tracing::info!(
+            commands_played = done.commands_played,
+            markets_past = done.markets_past,
+            "the demo is ready"
+        ),
+    }
+    Ok(())
 }
 
 /// The signals that end the server.

@@ -89,6 +89,28 @@ async fn pipelined_requests_are_answered_in_order() {
     }
 }
 
+/// An answer must not wait for what follows its request: the client may be waiting for the answer.
+#[tokio::test]
+async fn the_beginning_of_a_next_request_holds_no_answer_back() {
+    let served = served(Limits::STANDARD).await;
+    for beginning in ["\r\n", "GET /api/v1/tra", "GET /api/v1/trading/balance HTTP/1.1\r\nho"] {
+        let mut stream = served.connect().await;
+        let request = served.request("GET /api/v1/trading/balance", "");
+        stream.write_all(format!("{request}{beginning}").as_bytes()).await.unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(20), one(&mut stream)).await;
+        let answer = answer.unwrap_or_else(|_| panic!("no answer before {beginning:?}"));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_idempotency_key_is_refused_rather_than_ignored() {
+    let served = served(Limits::STANDARD).await;
+    let headers = format!("idempotency-key: deposit-1\r\n{LAST}");
+    let answer = served.exchange(&served.request("POST /api/v1/admin/users", &headers)).await;
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("Idempotency-Key"), "{answer}");
+}
+
 #[tokio::test]
 async fn chunked_bodies_are_read_and_bounded() {
     let served = served(Limits::STANDARD).await;
