@@ -160,7 +160,7 @@ fn told(journal: &Path) -> String {
                     .unwrap();
                 }
                 Effect::Refused(reject) => {
-                    writeln!(lines, "refused {at} {}", reject.code()).unwrap()
+                    writeln!(lines, "refused {at} {}", reject.code()).unwrap();
                 }
                 _ => {}
             }

@@ -179,17 +179,17 @@ impl Auditor {
     /// Finds who asked for a record: an answer that names it, somebody who got no answer, or the
     /// server itself.
     fn explain(&mut self, record: &Record, effects: &[Effect], wishes: &mut Wishes) {
-        let same = |asked: &&Asked| {
+        let same = |asked: &Asked| {
             asked.want.command(&self.model).is_some_and(|command| command == record.command)
         };
         let at = record.sequence.get();
         let answered = wishes.answered.entry(at).or_default();
-        if let Some(index) = answered.iter().position(|asked| same(&asked)) {
+        if let Some(index) = answered.iter().position(|asked| same(asked)) {
             let asked = answered.swap_remove(index);
             wishes.found.push((at, asked));
             return self.compare(record, effects, asked);
         }
-        if let Some(index) = wishes.unanswered.iter().position(|asked| same(&asked)) {
+        if let Some(index) = wishes.unanswered.iter().position(|asked| same(asked)) {
             wishes.unanswered.swap_remove(index);
             self.count.unanswered_there += 1;
             return;
@@ -200,7 +200,7 @@ impl Auditor {
             return;
         }
         self.count.duplicated += 1;
-        let twice = wishes.found.iter().find(|(_, asked)| same(&asked));
+        let twice = wishes.found.iter().find(|(_, asked)| same(asked));
         self.faults.push(match twice {
             Some((first, _)) => format!("{record:?} is there already, as record {first}"),
             None => format!("nobody asked for {record:?}"),

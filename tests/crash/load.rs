@@ -50,6 +50,9 @@ impl Unlike {
     }
 }
 
+/// A market as it was when the round began.
+type Known = (MarketNo, MarketId, MarketStatus);
+
 /// What all connections of a round know.
 pub struct Round<'a> {
     pub address: &'a str,
@@ -58,7 +61,7 @@ pub struct Round<'a> {
     /// Set before the server is ended: a connection that breaks earlier is a fault.
     pub ending: &'a AtomicBool,
     /// Markets not yet final.
-    markets: Vec<(MarketNo, MarketId, MarketStatus)>,
+    markets: Vec<Known>,
     /// Open orders, by trader.
     open: Vec<Vec<OrderId>>,
 }
@@ -103,8 +106,11 @@ impl Client<'_> {
     }
 
     fn order(&mut self, user: UserNo) -> (PlaceOrder, MarketId) {
-        let markets: Vec<_> = self.round.markets.iter().map(|(no, id, _)| (*no, *id)).collect();
-        let (market, id) = *self.dice.one_of(&markets);
+        let mut markets = self.round.of_status(&[MarketStatus::Active]);
+        if markets.is_empty() || self.chance(20) {
+            markets = self.round.markets.iter().collect();
+        }
+        let (market, id, _) = **self.dice.one_of(&markets);
         let outcome = *self.dice.one_of(&[Outcome::Yes, Outcome::No]);
         let side = *self.dice.one_of(&[Side::Buy, Side::Sell]);
         let wording = Wording { outcome, side };
@@ -156,7 +162,10 @@ impl Client<'_> {
                 (80..=91, Some(order)) => {
                     let price = self.chance(2).then(|| Tick::new(50).unwrap());
                     let quantity = Some(self.quantity());
-                    self.ask(&trader.key, Want::Amend { user, order, price, quantity })?;
+                    let want = Want::Amend { user, order, price, quantity };
+                    if self.ask(&trader.key, want)?.status != 200 {
+                        own.swap_remove(pick);
+                    }
                 }
                 (92, _) => {
                     let all = self.chance(2);
@@ -177,30 +186,47 @@ impl Client<'_> {
     }
 
     fn operate(&mut self) -> Option<()> {
-        let mut markets: Vec<MarketId> = self.round.markets.iter().map(|(_, id, _)| *id).collect();
+        let ids = |found: Vec<&Known>| found.into_iter().map(|known| known.1).collect();
+        let mut asleep: Vec<MarketId> = ids(self.round.of_status(&[MarketStatus::Suspended]));
+        let mut active: Vec<MarketId> = ids(self.round.of_status(&[MarketStatus::Active]));
+        let ending = [MarketStatus::Closed, MarketStatus::Resolved, MarketStatus::Disputed];
+        let mut ending: Vec<MarketId> = ids(self.round.of_status(&ending));
         loop {
-            if markets.len() < MARKETS_MIN || self.chance(12) {
+            if active.len() + asleep.len() < MARKETS_MIN || self.chance(25) {
                 let market = self.create_market()?;
-                markets.push(market);
                 self.ask(KEY, Want::Run { market, step: Move::Publish })?;
-                continue;
+                active.push(market);
+            } else if let Some(market) = asleep.pop() {
+                self.ask(KEY, Want::Run { market, step: Move::Reopen })?;
+                active.push(market);
+            } else if !ending.is_empty() && self.chance(3) {
+                let pick = self.dice.below(ending.len());
+                let (step, last) = self.ending_step();
+                self.ask(KEY, Want::Run { market: ending[pick], step })?;
+                if last {
+                    ending.swap_remove(pick);
+                }
+            } else {
+                let pick = self.dice.below(active.len());
+                let market = active.swap_remove(pick);
+                let step = match self.dice.below(12) {
+                    0..=8 => Move::Suspend,
+                    9 => Move::Close,
+                    _ => self.ending_step().0,
+                };
+                self.ask(KEY, Want::Run { market, step })?;
+                if matches!(step, Move::Suspend) { &mut asleep } else { &mut ending }.push(market);
             }
-            let pick = self.dice.below(markets.len());
-            let market = markets[pick];
-            let winner = *self.dice.one_of(&[Outcome::Yes, Outcome::No]);
-            let (step, last) = match self.dice.below(24) {
-                0..=6 => (Move::Suspend, false),
-                7..=17 => (Move::Reopen, false),
-                18 => (Move::Close, false),
-                19 => (Move::Publish, false),
-                20 => (Move::Dispute, false),
-                21..=22 => (Move::Resolve(winner), true),
-                _ => (Move::Void(SettlementPrice::new(30).unwrap()), true),
-            };
-            if last {
-                markets.swap_remove(pick);
-            }
-            self.ask(KEY, Want::Run { market, step })?;
+        }
+    }
+
+    /// A step towards the end of a market, and whether it is the last.
+    fn ending_step(&mut self) -> (Move, bool) {
+        let winner = *self.dice.one_of(&[Outcome::Yes, Outcome::No]);
+        match self.dice.below(5) {
+            0 => (Move::Dispute, false),
+            1 => (Move::Void(SettlementPrice::new(30).unwrap()), true),
+            _ => (Move::Resolve(winner), false),
         }
     }
 
@@ -289,7 +315,11 @@ impl<'a> Round<'a> {
             markets.filter(|row| live(row.status)).map(|row| (row.no, row.id, row.status));
         let open = |trader: &Trader| model.orders.open_of(trader.no).map(|row| row.id).collect();
         let open = traders.iter().map(open).collect();
-        Round { address, traders, unlike, ending, markets: markets.take(8).collect(), open }
+        Round { address, traders, unlike, ending, markets: markets.take(12).collect(), open }
+    }
+
+    fn of_status(&self, wanted: &[MarketStatus]) -> Vec<&Known> {
+        self.markets.iter().filter(|known| wanted.contains(&known.2)).collect()
     }
 
     /// Runs every connection until it breaks, `end` beside them; everything that was asked.
