@@ -251,5 +251,6 @@ fn what_was_answered_survives_every_kill_once_and_whole() {
     println!("{}", summary(&count, seed));
     faults.truncate(20);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
-    assert!(count.answered > 0 && count.unanswered > 0, "no load, no test");
+    assert!(count.answered > 0, "no load, no test");
+    assert!(kills < KILLS_SHORT || count.unanswered > 0, "no kill met a command");
 }
