@@ -1,0 +1,391 @@
+//! The audit after every kill: the journal against everything that was asked and answered, the
+//! exchange against a second replay and against its naive twin.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::ids::{OrderNo, TradeId, TradeIndex};
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::Head;
+use openoutcry::journal::replay::replay;
+use openoutcry::journal::sled::SledJournal;
+use openoutcry::projection::ReadModel;
+use openoutcry::projection::fills::{FillRow, Liquidity};
+use serde_json::Value;
+
+use crate::ask::{Asked, Want};
+use crate::compare::{always_true, same_answer};
+use crate::naive::Naive;
+use crate::server;
+use crate::state::same_state;
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub struct Count {
+    pub kills: u32,
+    pub kills_in_start: u32,
+    pub records: u64,
+    pub answered: u64,
+    pub refused: u64,
+    pub reads: u64,
+    pub unanswered: u64,
+    /// Of the unanswered: those that are there, whole.
+    pub unanswered_there: u64,
+    pub lost: u64,
+    pub duplicated: u64,
+    pub half_there: u64,
+    pub digest_differences: u64,
+}
+
+/// One venue through all its kills.
+pub struct Auditor {
+    pub exchange: Exchange,
+    pub model: ReadModel,
+    twin: Naive,
+    head: Head,
+    bootstrap: Vec<&'static str>,
+    pub count: Count,
+    /// Everything that was found wrong.
+    pub faults: Vec<String>,
+}
+
+/// The wishes of one round that no record has accounted for yet.
+struct Wishes<'a> {
+    answered: BTreeMap<u64, Vec<&'a Asked>>,
+    reads: BTreeMap<u64, Vec<&'a Asked>>,
+    unanswered: Vec<&'a Asked>,
+    /// Accounted for, kept to recognise what is there twice.
+    found: Vec<(u64, &'a Asked)>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(asked: &'a [Asked]) -> Wishes<'a> {
+        let (answered, reads, unanswered) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut wishes = Wishes { answered, reads, unanswered, found: Vec::new() };
+        for asked in asked {
+            let read = matches!(asked.want, Want::Balance { .. });
+            match &asked.reply {
+                Some(reply) if read => wishes.reads.entry(reply.sequence).or_default().push(asked),
+                Some(reply) => wishes.answered.entry(reply.sequence).or_default().push(asked),
+                None if read => {}
+                None => wishes.unanswered.push(asked),
+            }
+        }
+        wishes
+    }
+}
+
+impl Auditor {
+    pub fn new(count: Count) -> Auditor {
+        Auditor {
+            exchange: Exchange::new(),
+            model: ReadModel::new(),
+            twin: Naive::new(),
+            head: Head::START,
+            bootstrap: Vec::new(),
+            count,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Judges what the journal holds after a round.
+    pub fn audit(&mut self, venue: &Path, asked: &[Asked]) {
+        let mut wishes = Wishes::of(asked);
+        self.count.unanswered += u64::try_from(wishes.unanswered.len()).unwrap();
+        self.judge_reads(&mut wishes);
+        let before = self.head.sequence;
+        if server::begun(venue) {
+            self.read_journal(venue, &mut wishes);
+        }
+        self.judge_missing(&wishes);
+        self.judge_fills(before);
+        let twin = always_true(&self.twin)
+            .and_then(|()| same_state(&self.exchange, &self.model, &self.twin));
+        if let Err(difference) = twin {
+            self.count.digest_differences += 1;
+            self.faults.push(format!("the twin differs: {difference}"));
+        }
+    }
+
+    fn read_journal(&mut self, venue: &Path, wishes: &mut Wishes) {
+        let journal = match SledJournal::open_existing(venue) {
+            Ok((journal, _)) => journal,
+            Err(error) => {
+                self.count.lost += 1;
+                return self.faults.push(format!("the journal does not open: {error}"));
+            }
+        };
+        if let Err(fault) = self.same_past(&journal) {
+            self.count.lost += 1;
+            self.faults.push(fault);
+        }
+        for block in journal.read(self.head.sequence.next()) {
+            let block = match block {
+                Ok(block) => block,
+                Err(error) => return self.faults.push(format!("damage: {error}")),
+            };
+            for record in block.records() {
+                self.take(record, wishes);
+            }
+            self.head = block.head();
+        }
+        // Again from the first record on, by the product's own loop and none of ours.
+        let mut again = Exchange::new();
+        let replayed = replay(journal.read(Sequence::new(1)), &mut again, |_, _| {});
+        let (ours, theirs) = (self.exchange.digest(), again.digest());
+        if replayed != Ok(self.head) || ours != theirs {
+            self.count.digest_differences += 1;
+            self.faults.push(format!("a second replay differs: {replayed:?}, {:?}", self.head));
+        }
+    }
+
+    /// What was audited before must still be there, as it was.
+    fn same_past(&self, journal: &SledJournal) -> Result<(), String> {
+        if self.head.sequence == Sequence::ZERO {
+            return Ok(());
+        }
+        match journal.read(self.head.sequence).next() {
+            Some(Ok(block)) if block.head() == self.head => Ok(()),
+            Some(Ok(block)) => Err(format!("{:?} was {:?}", block.head(), self.head)),
+            Some(Err(error)) => Err(format!("what was audited is damaged: {error}")),
+            None => Err(format!("the journal ends before {:?}", self.head)),
+        }
+    }
+
+    fn take(&mut self, record: &Record, wishes: &mut Wishes) {
+        self.count.records += 1;
+        let mut effects = Vec::new();
+        let applied = self.exchange.apply(record, &mut effects);
+        let told = self.twin.apply(record);
+        let sound = applied
+            .and_then(|()| self.exchange.check())
+            .map_err(|broken| format!("{broken:?}"))
+            .and_then(|()| same_answer(&effects, &self.twin, &told));
+        if let Err(fault) = sound {
+            self.count.half_there += 1;
+            self.faults.push(format!("{record:?}: {fault}"));
+        }
+        let Record { sequence, time, .. } = *record;
+        self.model.fold(&Applied { sequence, time, effects: &effects });
+        self.explain(record, &effects, wishes);
+        self.judge_reads(wishes);
+    }
+
+    /// Finds who asked for a record: an answer that names it, somebody who got no answer, or the
+    /// server itself.
+    fn explain(&mut self, record: &Record, effects: &[Effect], wishes: &mut Wishes) {
+        let same = |asked: &Asked| {
+            asked.want.command(&self.model).is_some_and(|command| command == record.command)
+        };
+        let at = record.sequence.get();
+        let answered = wishes.answered.entry(at).or_default();
+        if let Some(index) = answered.iter().position(|asked| same(asked)) {
+            let asked = answered.swap_remove(index);
+            wishes.found.push((at, asked));
+            return self.compare(record, effects, asked);
+        }
+        if let Some(index) = wishes.unanswered.iter().position(|asked| same(asked)) {
+            wishes.unanswered.swap_remove(index);
+            self.count.unanswered_there += 1;
+            return;
+        }
+        if record.command == Command::AdvanceClock
+            || is_bootstrap(&mut self.bootstrap, &record.command)
+        {
+            return;
+        }
+        self.count.duplicated += 1;
+        let twice = wishes.found.iter().find(|(_, asked)| same(asked));
+        self.faults.push(match twice {
+            Some((first, _)) => format!("{record:?} is there already, as record {first}"),
+            None => format!("nobody asked for {record:?}"),
+        });
+    }
+
+    /// An answer against the state right after its record.
+    fn compare(&mut self, record: &Record, effects: &[Effect], asked: &Asked) {
+        let refused = matches!(effects, [Effect::Refused(_)]);
+        if refused {
+            self.count.refused += 1;
+        } else {
+            self.count.answered += 1;
+        }
+        let reply = asked.reply.as_ref().unwrap();
+        let said = match (&asked.want, refused) {
+            _ if asked.done() == refused => Err(format!("refused: {refused}")),
+            (_, true) => Ok(()),
+            (Want::Place(..), _) => self.same_placed(record, effects, &reply.body),
+            (Want::Cancel { order, .. }, _) => {
+                self.same_order(OrderNo(order.sequence()), &reply.body, true)
+            }
+            (Want::Amend { order, .. }, _) => {
+                self.same_order(OrderNo(order.sequence()), &reply.body, false)
+            }
+            (Want::Deposit { .. } | Want::Withdraw { .. }, _) => same_money(effects, &reply.body),
+            _ => Ok(()),
+        };
+        if let Err(difference) = said {
+            self.count.half_there += 1;
+            self.faults.push(format!("{difference}: {record:?} was answered {reply:?}"));
+        }
+    }
+
+    fn same_placed(&self, record: &Record, effects: &[Effect], body: &Value) -> Result<(), String> {
+        let row = self.model.orders.order(OrderNo(record.sequence)).ok_or("no such order")?;
+        let expected = [
+            ("orderId", row.id.to_string()),
+            ("status", row.status.name().to_owned()),
+            ("filledQuantity", row.filled.to_string()),
+            ("remainingQuantity", row.remaining.to_string()),
+            ("cancelledQuantity", row.cancelled.to_string()),
+            ("averageFillPrice", row.average_price().to_string()),
+            ("filledCost", row.filled_cost.to_string()),
+        ];
+        same_fields(body, &expected)?;
+        let made = effects.iter().filter(|effect| matches!(effect, Effect::TradeMade(_)));
+        let ids = (0..).zip(made).map(|(index, _)| {
+            TradeId::of(record.time, record.sequence, TradeIndex(index)).to_string()
+        });
+        let told = body["trades"].as_array().ok_or("no trades")?;
+        let told = told.iter().map(|trade| trade["id"].as_str().unwrap_or_default().to_owned());
+        if ids.eq(told) { Ok(()) } else { Err("other trades".to_owned()) }
+    }
+
+    /// An order as it was shown after its change. A final one cannot have changed since; one that
+    /// stands may have traded between its record and the look at it.
+    fn same_order(&self, order: OrderNo, body: &Value, last: bool) -> Result<(), String> {
+        let row = self.model.orders.order(order).ok_or("no such order")?;
+        let mut expected = vec![("id", row.id.to_string()), ("price", row.price.to_string())];
+        expected.push(("originalQuantity", row.quantity.to_string()));
+        if last {
+            expected.push(("status", row.status.name().to_owned()));
+            expected.push(("filledQuantity", row.filled.to_string()));
+            expected.push(("remainingQuantity", row.remaining.to_string()));
+            expected.push(("cancelledQuantity", row.cancelled.to_string()));
+        }
+        same_fields(body, &expected)
+    }
+
+    /// Reads show the account of exactly the record that they name.
+    fn judge_reads(&mut self, wishes: &mut Wishes) {
+        for asked in wishes.reads.remove(&self.model.watermark().get()).unwrap_or_default() {
+            let Want::Balance { user } = asked.want else { continue };
+            self.count.reads += 1;
+            let balance = self.model.accounts.user(user).map(|row| row.balance).unwrap();
+            let body = &asked.reply.as_ref().unwrap().body;
+            let expected = [
+                ("available", balance.available.to_string()),
+                ("reserved", balance.reserved.to_string()),
+            ];
+            if let Err(difference) = same_fields(body, &expected) {
+                self.count.half_there += 1;
+                self.faults.push(format!("{difference}: {asked:?}"));
+            }
+        }
+    }
+
+    /// What was answered and is in no record.
+    fn judge_missing(&mut self, wishes: &Wishes) {
+        for asked in wishes.answered.values().flatten() {
+            let reply = asked.reply.as_ref().unwrap();
+            // Refused at the door: no record was made, and the sequence is a reader's.
+            if matches!(reply.status, 400 | 404 | 503) {
+                self.count.refused += 1;
+                continue;
+            }
+            self.count.lost += 1;
+            self.faults.push(format!("lost: {asked:?}"));
+        }
+        for asked in wishes.reads.values().flatten() {
+            self.count.lost += 1;
+            self.faults.push(format!("a reader saw a record that is not there: {asked:?}"));
+        }
+    }
+
+    /// Every trade since `before` stands on both sides, alike, and every order's fills add up.
+    fn judge_fills(&mut self, before: Sequence) {
+        let mut trades: BTreeMap<TradeId, Vec<FillRow>> = BTreeMap::new();
+        for user in self.model.accounts.users_newest_first() {
+            let fills = self.model.orders.fills_of(user.no);
+            for fill in fills.take_while(|fill| fill.sequence > before) {
+                trades.entry(fill.id).or_default().push(*fill);
+            }
+        }
+        for (id, sides) in trades {
+            let [one, other] = sides.as_slice() else {
+                self.count.half_there += 1;
+                self.faults.push(format!("{id} has {} sides", sides.len()));
+                continue;
+            };
+            let yes = |fill: &FillRow| fill.wording.yes_price(fill.price);
+            let alike = one.quantity == other.quantity
+                && yes(one) == yes(other)
+                && one.market == other.market
+                && one.wording.direction() != other.wording.direction()
+                && (one.liquidity == Liquidity::Maker) != (other.liquidity == Liquidity::Maker);
+            if !alike {
+                self.count.half_there += 1;
+                self.faults.push(format!("{one:?} is not the other side of {other:?}"));
+            }
+        }
+    }
+
+    /// At a venue's end: each order is the sum of its fills.
+    pub fn judge_orders(&mut self) {
+        let mut filled: BTreeMap<OrderNo, u64> = BTreeMap::new();
+        let users: Vec<_> = self.model.accounts.users_newest_first().map(|user| user.no).collect();
+        for fill in users.iter().flat_map(|user| self.model.orders.fills_of(*user)) {
+            *filled.entry(fill.order).or_default() += fill.quantity.get();
+        }
+        for row in users.iter().flat_map(|user| self.model.orders.of(*user)) {
+            let parts = row.filled.get() + row.remaining.get() + row.cancelled.get();
+            let fills = filled.get(&row.no).copied().unwrap_or(0);
+            if parts != row.quantity.get() || fills != row.filled.get() {
+                self.count.half_there += 1;
+                self.faults.push(format!("fills of {fills}: {row:?}"));
+            }
+        }
+    }
+
+    /// The digest of everything audited.
+    pub fn digest(&self) -> StateDigest {
+        self.exchange.digest().unwrap()
+    }
+}
+
+/// Each of the server's own first records, once.
+fn is_bootstrap(seen: &mut Vec<&'static str>, command: &Command) -> bool {
+    let name = match command {
+        Command::OpenVenue(_) => "venue",
+        Command::CreateUser { profile_name, .. } if profile_name == "operator" => "operator",
+        Command::AddKey { user, .. } if user.0 == 0 => "key",
+        _ => return false,
+    };
+    let first = !seen.contains(&name);
+    seen.push(name);
+    first
+}
+
+fn same_fields(body: &Value, expected: &[(&str, String)]) -> Result<(), String> {
+    for (name, value) in expected {
+        if body[name] != **value {
+            return Err(format!("{name} is {value}"));
+        }
+    }
+    Ok(())
+}
+
+/// The account that the record left.
+fn same_money(effects: &[Effect], body: &Value) -> Result<(), String> {
+    let left = effects.iter().rev().find_map(|effect| match effect {
+        Effect::AccountChanged { available, reserved, .. } => Some((available, reserved)),
+        _ => None,
+    });
+    let (available, reserved) = left.ok_or("no account changed")?;
+    same_fields(body, &[("available", available.to_string()), ("reserved", reserved.to_string())])
+}

@@ -1,0 +1,111 @@
+//! The real binary on a real folder: started, killed, ended in order.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
+/// The operator's key.
+pub const KEY: &str = "crash-operator-key-of-enough-characters";
+
+/// A folder with a venue and the log of the last server that ran on it.
+pub struct Ground {
+    folder: tempfile::TempDir,
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        Ground { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// The folder of the journal.
+    pub fn venue(&self) -> PathBuf {
+        self.folder.path().join("venue")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// What the last server logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap()
+    }
+}
+
+/// A started server. Killed when dropped.
+pub struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    pub address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Server {
+    /// Starts it and does not wait for anything.
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
+    pub fn spawn(ground: &Ground) -> Server {
+        let mut child = Command::new(BINARY)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(ground.venue())
+            .env("OPENOUTCRY_OPERATOR_KEY", KEY)
+            .env_remove("OPENOUTCRY_LOG")
+            .stdout(Stdio::piped())
+            .stderr(File::create(ground.log_path()).unwrap())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Server { child, stdout, address: String::new() }
+    }
+
+    /// Waits until it listens; an error is its log, if it ended instead.
+    pub fn listening(mut self, ground: &Ground) -> Result<Server, String> {
+        loop {
+            let mut line = String::new();
+            if self.stdout.read_line(&mut line).unwrap() == 0 {
+                return Err(format!("the server did not start: {}", ground.log()));
+            }
+            if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
+                address.clone_into(&mut self.address);
+                return Ok(self);
+            }
+        }
+    }
+
+    /// `SIGKILL`, and waits until it is gone.
+    pub fn kill(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// `SIGTERM`; the exit code once it is gone.
+    pub fn terminate(&mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+}
+
+/// The digest that a log says at the end.
+pub fn logged_digest(log: &str) -> Option<&str> {
+    log.split("state_digest=").nth(1)?.split_whitespace().next()
+}
+
+/// Whether anything of a venue is there yet.
+pub fn begun(venue: &Path) -> bool {
+    venue.join("journal").join("db").exists()
+}

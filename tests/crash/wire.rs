@@ -1,0 +1,86 @@
+//! Raw HTTP/1.1 over one connection that is kept open: what is sent, and what came back whole.
+
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longer than any answer takes; a server that says nothing this long hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An answer that arrived to its last byte.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    /// The header `Sequence`.
+    pub sequence: u64,
+    pub body: Value,
+}
+
+/// A connection that is used again and again.
+pub struct Connection {
+    address: String,
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    pub fn open(address: &str) -> io::Result<Connection> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Connection { address: address.to_owned(), stream: BufReader::new(stream) })
+    }
+
+    /// Asks and waits. An error leaves open whether the request was carried out.
+    pub fn ask(
+        &mut self,
+        (method, path): (&str, &str),
+        key: &str,
+        body: Option<&Value>,
+    ) -> io::Result<Reply> {
+        let body = body.map_or_else(String::new, Value::to_string);
+        let request = format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nHost: {}\r\nX-API-Key: {key}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        self.reply()
+    }
+
+    fn reply(&mut self) -> io::Result<Reply> {
+        let first = self.line()?;
+        let status = first.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let mut status = status.ok_or_else(|| Error::new(ErrorKind::InvalidData, first))?;
+        let (mut sequence, mut length) = (0, 0);
+        loop {
+            let line = self.line()?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            let number = || value.trim().parse::<u64>().unwrap_or(0);
+            match name.to_ascii_lowercase().as_str() {
+                "sequence" => sequence = number(),
+                "content-length" => length = number(),
+                _ => {}
+            }
+        }
+        let mut body = vec![0; usize::try_from(length).unwrap()];
+        self.stream.read_exact(&mut body)?;
+        let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
+        if status == 204 {
+            status = 200;
+        }
+        Ok(Reply { status, sequence, body })
+    }
+
+    /// A line of the head without its end; a line cut short is no line.
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        match line.strip_suffix("\r\n") {
+            Some(line) => Ok(line.to_owned()),
+            None => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Journals of format 1 as they were written once, in `tests/golden/v1`: every later version reads
+//! them to the same state, the same fills and the same refusals, and writes them byte for byte.
+//!
+//! `UPDATE=1 cargo test --test golden` adds files that are missing and nothing else: a golden file
+//! that is there is never written again. One that no longer fits is a broken promise, not an old
+//! file.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
+
+mod records;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::script;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::{Block, BlockBuilder, Head};
+use openoutcry::journal::fields::{KINDS, kind_of};
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::portable::{self, PortableFile};
+use openoutcry::journal::replay::replay;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// Conversations of `tests/scripts` that were kept as journals.
+const SCRIPTS: [&str; 10] = [
+    "amend",
+    "average_cost",
+    "expiry",
+    "life_cycle",
+    "netting",
+    "refusals",
+    "self_trade",
+    "settlement",
+    "time_in_force",
+    "voiding",
+];
+/// Lines of recorded flow that were kept.
+const FLOW_LINES: u32 = 600;
+/// Random commands that were kept.
+const ANY_COMMANDS: usize = 150;
+/// All golden files together: they are copied with every clone.
+const BYTES_MAX: u64 = 300_000;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
+}
+
+/// Every golden journal by name; one that is missing is a failure, not one less.
+fn names() -> Vec<&'static str> {
+    ["every_kind", "recorded_flow"].into_iter().chain(SCRIPTS).collect()
+}
+
+/// The commands of a conversation, `given` spelled out, without its answers.
+fn commands_of(conversation: &str) -> String {
+    let (mut lines, mut answers) = (Vec::new(), false);
+    for line in conversation.lines().map(str::trim) {
+        answers = (answers && !line.is_empty()) || line == "----";
+        if answers || line.is_empty() || line.starts_with('#') || line.starts_with("book ") {
+            continue;
+        }
+        let Some(given) = line.strip_prefix("given ") else {
+            lines.push(line.to_owned());
+            continue;
+        };
+        if !lines.iter().any(|line| line == "venue USD") {
+            lines.push("venue USD".to_owned());
+        }
+        for item in given.split(',').map(str::trim) {
+            let words: Vec<&str> = item.split_whitespace().collect();
+            match *words.as_slice() {
+                ["market", name, ..] => lines.extend([item.to_owned(), format!("publish {name}")]),
+                [name, amount] => {
+                    lines.extend([format!("user {name}"), format!("deposit {name} {amount}")]);
+                }
+                _ => panic!("`given` knows no `{item}`"),
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+/// What a golden journal was made of when it was made.
+fn source(name: &str) -> Vec<Record> {
+    match name {
+        "recorded_flow" => {
+            let flow = Flow::read(sample::flow(), Some(FLOW_LINES)).unwrap();
+            FlowRecords::of(&flow).records
+        }
+        "every_kind" => {
+            let mut runner = TestRunner::deterministic();
+            let time = TimeMs::new(1_700_000_000_000).unwrap();
+            let mut commands = vec![Command::OpenVenue(Rules::current())];
+            for _ in 0..ANY_COMMANDS {
+                commands.push(records::command().new_tree(&mut runner).unwrap().current());
+            }
+            let record = |(n, command)| Record { sequence: Sequence::new(n), time, command };
+            (1..).zip(commands).map(record).collect()
+        }
+        script => {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+            let text = fs::read_to_string(path.join(format!("{script}.txt"))).unwrap();
+            script::parse(&commands_of(&text)).unwrap()
+        }
+    }
+}
+
+/// Blocks of one to seven records.
+fn blocks_of(records: &[Record]) -> Vec<Block> {
+    let (mut head, mut blocks, mut rest) = (Head::START, Vec::new(), records);
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(rest.len().min(1 + blocks.len() % 7));
+        let mut builder = BlockBuilder::new(&head);
+        for record in now {
+            builder.push(record.clone()).unwrap();
+        }
+        let block = builder.build().unwrap();
+        head = block.head();
+        blocks.push(block);
+        rest = later;
+    }
+    blocks
+}
+
+/// What a journal comes to, in words that can be compared: its end, its state, its fills and its
+/// refusals.
+fn told(journal: &Path) -> String {
+    let mut exchange = Exchange::new();
+    let (mut lines, mut records) = (String::new(), 0);
+    let head = replay(PortableFile::open(journal).unwrap(), &mut exchange, |record, effects| {
+        records += 1;
+        for effect in effects {
+            let at = record.sequence;
+            match effect {
+                Effect::TradeMade(trade) => {
+                    let (taker, maker) = (trade.taker, trade.maker);
+                    writeln!(
+                        lines,
+                        "fill {at}.{} market {} yes {} x {} taker {} of {} maker {} of {}",
+                        trade.index.0,
+                        trade.market.0,
+                        trade.price,
+                        trade.quantity,
+                        taker.order.0,
+                        taker.user.0,
+                        maker.order.0,
+                        maker.user.0,
+                    )
+                    .unwrap();
+                }
+                Effect::Refused(reject) => {
+                    writeln!(lines, "refused {at} {}", reject.code()).unwrap();
+                }
+                _ => {}
+            }
+        }
+    });
+    let head = head.unwrap();
+    exchange.check().unwrap();
+    let digest = exchange.digest().unwrap();
+    format!("records {records}\nhead {} {}\nstate {digest}\n{lines}", head.sequence, head.hash)
+}
+
+/// Adds what is missing of one golden journal; what is there stays as it is.
+fn add_missing(name: &str) {
+    let (journal, expected) = paths(name);
+    fs::create_dir_all(folder()).unwrap();
+    if !journal.exists() {
+        let mut memory = MemoryJournal::new();
+        for block in blocks_of(&source(name)) {
+            memory.append(block).unwrap();
+        }
+        portable::export(memory.read(Sequence::new(1)), &journal).unwrap();
+    }
+    if !expected.exists() {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&expected).unwrap();
+        file.write_all(told(&journal).as_bytes()).unwrap();
+    }
+}
+
+fn paths(name: &str) -> (PathBuf, PathBuf) {
+    (folder().join(format!("{name}.journal")), folder().join(format!("{name}.txt")))
+}
+
+#[test]
+fn every_golden_journal_comes_to_what_it_always_came_to() {
+    for name in names() {
+        if std::env::var_os("UPDATE").is_some() {
+            add_missing(name);
+        }
+        let (journal, expected) = paths(name);
+        let expected = fs::read_to_string(&expected).unwrap();
+        let told = told(&journal);
+        for (now, always) in told.lines().zip(expected.lines()) {
+            assert_eq!(now, always, "{name}");
+        }
+        assert_eq!(told, expected, "{name}");
+    }
+}
+
+#[test]
+fn golden_journals_are_written_today_as_they_were() {
+    for name in names() {
+        let (journal, _) = paths(name);
+        let mut head = Head::START;
+        let mut written = Vec::new();
+        for block in PortableFile::open(&journal).unwrap() {
+            let mut builder = BlockBuilder::new(&head);
+            for record in block.unwrap().records() {
+                builder.push(record.clone()).unwrap();
+            }
+            let block = builder.build().unwrap();
+            head = block.head();
+            written.extend_from_slice(block.bytes());
+        }
+        assert!(written == fs::read(&journal).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn golden_journals_hold_every_kind_and_stay_small() {
+    let mut kinds = BTreeSet::new();
+    for name in names() {
+        for block in PortableFile::open(&paths(name).0).unwrap() {
+            kinds.extend(block.unwrap().records().iter().map(|record| kind_of(&record.command)));
+        }
+    }
+    assert_eq!(kinds.len(), KINDS.len(), "{kinds:?}");
+    let mut files = BTreeSet::new();
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let entry = entry.unwrap();
+        bytes += entry.metadata().unwrap().len();
+        files.insert(entry.path());
+    }
+    let known = names().into_iter().flat_map(|name| <[PathBuf; 2]>::from(paths(name)));
+    assert_eq!(files, known.collect(), "a golden file that nobody reads, or one that is gone");
+    assert!(bytes < BYTES_MAX, "{bytes}");
+}
