@@ -90,11 +90,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
-    match stopped.digest {
-        Some(digest) => {
-            tracing::info!(sequence = %stopped.sequence, state_digest = %digest, "stopped");
-        }
-        None => tracing::error!(sequence = %stopped.sequence, "stopped without a state"),
+    if let Some(digest) = stopped.digest {
+        tracing::info!(sequence = %stopped.sequence, state_digest = %digest, "stopped");
+    } else {
+        tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
     served?;
     match stopped.halted {
