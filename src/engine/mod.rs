@@ -61,14 +61,14 @@ impl Engine {
         command: Command,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<(Answer, T), Refusal> {
-        let (shows, mut shown) = oneshot::channel();
+        let (shows, mut arrives) = oneshot::channel();
         let look: Look = Box::new(move |read_model, applied| {
             // The caller may have gone away meanwhile.
             drop(shows.send(look(read_model, applied)));
         });
         let answer = self.hand_in(command, Some(look))?;
         let answer = answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
-        let seen = shown.try_recv().map_err(|_| self.halt.unanswered())?;
+        let seen = arrives.try_recv().map_err(|_| self.halt.unanswered())?;
         Ok((answer, seen))
     }
 
