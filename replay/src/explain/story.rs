@@ -1,0 +1,501 @@
+//! Follows one order through a journal and writes down what happened to it, and why.
+
+use std::collections::BTreeSet;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
+use openoutcry::exchange::effect::{CancelReason, Effect, Trade};
+use openoutcry::exchange::ids::{OrderId, OrderNo, TradeId, UserNo};
+use openoutcry::exchange::ledger::{Purse, Terms};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::orders::Backing;
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use serde_json::{Value, json};
+
+use super::life::{Crowd, Life, Queue};
+use super::words::{
+    backing, conditions, contracts, crowd, ending, money, place_in_queue, reason_code,
+    side_of_book, still_ahead, translation, turn_came, wish,
+};
+use crate::answer::Failure;
+use crate::moment::rfc3339;
+use crate::pass::Listener;
+use crate::reference::Reference;
+use crate::register::{Register, spoken};
+
+/// One thing that happened to the order.
+pub struct Event {
+    /// The record that did it.
+    pub sequence: Sequence,
+    /// When.
+    pub time: TimeMs,
+    /// What, in a word.
+    pub kind: &'static str,
+    /// What, in sentences.
+    pub text: String,
+    /// The same figures for programs.
+    pub figures: Value,
+}
+
+/// The order's life so far.
+pub struct Story {
+    named: Reference,
+    /// The order's number.
+    pub no: OrderNo,
+    /// Its id; `None` for a refused order, which got none.
+    pub id: Option<OrderId>,
+    /// Who is who.
+    pub register: Register,
+    /// The venue's currency.
+    pub currency: String,
+    /// The order, from the record that asked for it on.
+    pub life: Option<Life>,
+    /// Whether it was accepted.
+    pub accepted: bool,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// Everyone named in the story.
+    pub parties: BTreeSet<UserNo>,
+    /// The owner's money and contracts before the record at hand, if that places or amends.
+    purse: Option<Purse>,
+    /// What the order meets when it comes in.
+    facing: Queue,
+}
+
+impl Listener for Story {
+    fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), Failure> {
+        match &record.command {
+            Command::PlaceOrder(terms) if record.sequence == self.no.0 => {
+                let limit = terms.wording.yes_price(terms.price);
+                let direction = terms.wording.direction();
+                self.purse = exchange.purse(terms.user, terms.market).ok();
+                self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
+            }
+            Command::AmendOrder { order, price, .. } if *order == self.no => {
+                let Some(standing) = exchange.order(*order) else { return Ok(()) };
+                let price = price.map(|price| standing.wording.yes_price(price));
+                let (market, limit) = (standing.market, price.unwrap_or(standing.price));
+                self.purse = exchange.purse(standing.user, market).ok();
+                let direction = standing.direction();
+                self.facing = Queue::facing(exchange, market, direction, limit, record.time);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        if let Some(rules) = exchange.rules().filter(|_| self.currency.is_empty()) {
+            self.currency.clone_from(&rules.currency);
+        }
+        if let Command::PlaceOrder(terms) = &record.command
+            && record.sequence == self.no.0
+            && self.named.names_order(self.no.id(record.time))
+        {
+            self.arrived(terms, record, effects)?;
+        }
+        if let [Effect::Refused(reject)] = effects {
+            self.refused(*reject, record);
+        }
+        for effect in effects {
+            self.hear(exchange, record, effect)?;
+            self.register.follow(record, effect);
+        }
+        Ok(())
+    }
+}
+
+impl Story {
+    /// Before the first record.
+    pub fn of(named: Reference) -> Story {
+        Story {
+            named,
+            no: OrderNo(named.record()),
+            id: None,
+            register: Register::default(),
+            currency: String::new(),
+            life: None,
+            accepted: false,
+            events: Vec::new(),
+            parties: BTreeSet::new(),
+            purse: None,
+            facing: Queue::default(),
+        }
+    }
+
+    fn tell(&mut self, record: &Record, kind: &'static str, text: String, figures: Value) {
+        let Record { sequence, time, .. } = *record;
+        self.events.push(Event { sequence, time, kind, text, figures });
+    }
+
+    /// Its name, noting that it was named.
+    fn name(&mut self, user: UserNo) -> String {
+        self.parties.insert(user);
+        self.register.name(user)
+    }
+
+    fn arrived(
+        &mut self,
+        terms: &PlaceOrder,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        let owner = self.name(terms.user);
+        let direction = terms.wording.direction();
+        let needed = match &self.purse {
+            Some(purse) => purse.backing_for(direction, terms.quantity)?,
+            None => Backing::default(),
+        };
+        let life = Life::new(*terms, needed);
+        let mut text = format!(
+            "{owner} asked to {}. {} {}",
+            wish(terms.wording, terms.price, terms.quantity),
+            translation(&life),
+            conditions(terms)
+        );
+        let cash = life.own_limit().times(needed.cash)?;
+        let figures = json!({
+            "cash": cash.to_string(),
+            "contracts": needed.contracts.to_string(),
+            "yes_limit": life.limit.to_string(),
+        });
+        if !matches!(effects, [Effect::Refused(_)]) {
+            self.accepted = true;
+            self.id = Some(self.no.id(record.time));
+            let backed = backing(&life, needed, &self.currency)?;
+            text.extend([format!(
+                " It was accepted, backed by {backed}, which was set aside so that every fill \
+                 could be paid."
+            )]);
+        } else if let Some(purse) = &self.purse {
+            text.extend([format!(
+                " It would have needed {}; its owner had {} {} available.",
+                backing(&life, needed, &self.currency)?,
+                purse.account.available,
+                self.currency
+            )]);
+        }
+        self.life = Some(life);
+        self.tell(record, "ASKED", text, figures);
+        Ok(())
+    }
+
+    /// A refused command, if it was about this order.
+    fn refused(&mut self, reject: Reject, record: &Record) {
+        let Some(life) = self.life.as_ref() else { return };
+        let (owner, code) = (life.terms.user, reject.code());
+        let (user, asked) = match record.command {
+            Command::PlaceOrder(_) if record.sequence == self.no.0 => {
+                let text = format!("The order was refused with {code}: {reject}. Nothing changed.");
+                return self.tell(record, "REFUSED", text, json!({ "code": code }));
+            }
+            Command::CancelOrder { user, order } if order == self.no => {
+                (user, "cancel it".to_owned())
+            }
+            Command::AmendOrder { user, order, price, quantity } if order == self.no => {
+                let price = price.map(|price| format!("the price {price}"));
+                let total = quantity.map(|lots| format!("a total of {}", contracts(lots)));
+                let parts: Vec<String> = price.into_iter().chain(total).collect();
+                (user, format!("give it {}", parts.join(" and ")))
+            }
+            _ => return,
+        };
+        let who = self.name(user);
+        let whose = if user == owner { "" } else { ", who is not its owner," };
+        let text = format!(
+            "{who}{whose} asked to {asked}. That was refused with {code}: {reject}. Nothing changed."
+        );
+        self.tell(record, "COMMAND REFUSED", text, json!({ "code": code }));
+    }
+
+    fn hear(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effect: &Effect,
+    ) -> Result<(), Failure> {
+        let no = self.no;
+        if !self.accepted || self.life.as_ref().is_none_or(|life| life.ended) {
+            return Ok(());
+        }
+        let Some(mut life) = self.life.take() else { return Ok(()) };
+        match effect {
+            Effect::TradeMade(trade) if trade.taker.order == no => {
+                self.took(&mut life, record, trade)?;
+            }
+            Effect::TradeMade(trade) if trade.maker.order == no => {
+                self.made(&mut life, exchange, record, trade)?;
+            }
+            Effect::OrderRested { order, remaining, .. } if *order == no => {
+                self.rested(&mut life, exchange, record, *remaining)?;
+            }
+            Effect::OrderAmended { order, .. } if *order == no => {
+                self.amended(&mut life, exchange, record, effect)?;
+            }
+            Effect::OrderCancelled { order, quantity, rested, reason, .. } if *order == no => {
+                self.cancelled(&mut life, record, *quantity, (*rested, *reason))?;
+            }
+            Effect::MarketMoved { market, to, .. } if *market == life.terms.market => {
+                self.market_moved(record, *to);
+            }
+            _ => {}
+        }
+        life.ahead.follow(effect);
+        self.facing.follow(effect);
+        self.life = Some(life);
+        Ok(())
+    }
+
+    /// Filled on coming in.
+    fn took(&mut self, life: &mut Life, record: &Record, trade: &Trade) -> Result<(), Failure> {
+        let maker = *self.register.standing(trade.maker.order)?;
+        let there = self.facing.crowd_at(trade.price)?;
+        let first = self.facing.others.first().is_some_and(|other| other.no == trade.maker.order);
+        let owner = self.name(trade.maker.user);
+        let side = side_of_book(life.direction().opposite());
+        let mut text = format!(
+            "{} filled at a yes-price of {}. It met order {} of {owner} ({}; record {}), which had \
+             rested at {} since {}.",
+            contracts(trade.quantity),
+            trade.price,
+            maker.id,
+            spoken(maker.wording),
+            trade.maker.order.0,
+            trade.price,
+            rfc3339(maker.since.1)
+        );
+        text.extend([format!(
+            " Why that order: {} was the best {side}, and the order was the first of {} there. \
+             Why that price: a trade is made at the price of the order that was resting.",
+            trade.price,
+            crowd(there)
+        )]);
+        if !first {
+            text.push_str(&contradiction("another order was ahead of it"));
+        }
+        self.filled(life, record, trade, (text, trade.taker.remaining))
+    }
+
+    /// Filled while it stood.
+    fn made(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        trade: &Trade,
+    ) -> Result<(), Failure> {
+        let taker = *self.register.standing(trade.taker.order)?;
+        let owner = self.name(trade.taker.user);
+        let side = side_of_book(life.direction());
+        let limit = taker.wording.yes_price(taker.limit);
+        let mut text = format!(
+            "{} filled at a yes-price of {}. The incoming order {} of {owner} ({} at {limit}, in \
+             prices of yes {}; record {}) reached it.",
+            contracts(trade.quantity),
+            trade.price,
+            taker.id,
+            spoken(taker.wording),
+            taker.limit,
+            trade.taker.order.0,
+        );
+        text.extend([format!(
+            " Why this order: {} was then the best {side}, and it was first in the queue there: {}. \
+             Why that price: this order was resting, and a trade is made at the price of the order \
+             that was resting.",
+            trade.price,
+            turn_came(life.ahead_at_rest, &life.ahead)
+        )]);
+        if !life.ahead.others.is_empty() {
+            text.push_str(&contradiction("other orders were still ahead of it"));
+        }
+        let book = exchange.market(life.terms.market).map(|market| &market.book);
+        let best = book.and_then(|book| book.best(life.direction()));
+        if best.is_some_and(|best| better(life.direction(), best, life.limit)) {
+            text.push_str(&contradiction("orders at better prices were passed over"));
+        }
+        self.filled(life, record, trade, (text, trade.maker.remaining))
+    }
+
+    fn filled(
+        &mut self,
+        life: &mut Life,
+        record: &Record,
+        trade: &Trade,
+        (mut text, left): (String, Lots),
+    ) -> Result<(), Failure> {
+        let own = life.direction().own_price(trade.price);
+        let moved = life.fill(trade.price, trade.quantity)?;
+        let id = TradeId::of(record.time, record.sequence, trade.index);
+        text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
+        let kind = if left.is_zero() { "FILLED" } else { "PARTLY FILLED" };
+        if left.is_zero() {
+            life.ended = true;
+            text.push_str(" With that nothing of it was left, and it ended as filled.");
+        } else {
+            text.extend([format!(" {left} of it were left.")]);
+        }
+        text.extend([format!(" This is trade {id}.")]);
+        let figures = json!({
+            "trade_id": id.to_string(),
+            "yes_price": trade.price.to_string(),
+            "price": life.terms.wording.yes_price(trade.price).to_string(),
+            "quantity": trade.quantity.to_string(),
+            "remaining": left.to_string(),
+            "paid": moved.paid.to_string(),
+            "received": moved.received.to_string(),
+            "returned": moved.returned.to_string(),
+            "liquidity": if trade.taker.order == self.no { "TAKER" } else { "MAKER" },
+        });
+        self.tell(record, kind, text, figures);
+        Ok(())
+    }
+
+    fn rested(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        remaining: Lots,
+    ) -> Result<(), Failure> {
+        life.ahead = Queue::ahead(exchange, self.no, record.time);
+        life.ahead_at_rest = life.ahead.crowd()?;
+        let direction = life.direction();
+        let mut ahead = Crowd::default();
+        let book = exchange.market(life.terms.market).map(|market| &market.book);
+        for (price, level) in book.into_iter().flat_map(|book| book.levels(direction)) {
+            if better(direction, price, life.limit) {
+                ahead.orders = ahead.orders.saturating_add(u64::from(level.orders));
+                ahead.lots = ahead.lots.plus(level.quantity)?;
+            }
+        }
+        let what = if remaining == life.quantity { "It" } else { "What was left of it" };
+        let side = side_of_book(direction);
+        let text = format!(
+            "{what}, {}, went to rest on the book as {side} at a yes-price of {}. {}",
+            contracts(remaining),
+            life.limit,
+            place_in_queue(life.ahead_at_rest, ahead, direction)
+        );
+        let figures = json!({
+            "remaining": remaining.to_string(),
+            "ahead_orders": life.ahead_at_rest.orders,
+            "ahead_quantity": life.ahead_at_rest.lots.to_string(),
+            "better_orders": ahead.orders,
+            "better_quantity": ahead.lots.to_string(),
+        });
+        self.tell(record, "RESTED", text, figures);
+        Ok(())
+    }
+
+    fn amended(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        effect: &Effect,
+    ) -> Result<(), Failure> {
+        let Effect::OrderAmended { price, quantity, remaining, kept_place, .. } = effect else {
+            return Ok(());
+        };
+        let wording = life.terms.wording;
+        let (from, to) = (wording.yes_price(life.limit), wording.yes_price(*price));
+        let mut text = format!(
+            "Its owner changed the price from {from} to {to} and the total from {} to {}, of which \
+             {remaining} were still to be filled.",
+            life.quantity,
+            contracts(*quantity)
+        );
+        if let Some(purse) = &mut self.purse {
+            let (direction, copy_from) = (life.direction(), life.terms.copy_from);
+            let before = Terms { direction, limit: life.limit, copy_from };
+            purse.release(before, life.backing)?;
+            life.backing = purse.backing_for(direction, *remaining)?;
+        }
+        (life.limit, life.quantity) = (*price, *quantity);
+        let backed = backing(life, life.backing, &self.currency)?;
+        text.extend([format!(
+            " What had backed it was released and it was backed anew by {backed}."
+        )]);
+        if *kept_place {
+            let ahead = Queue::ahead(exchange, self.no, record.time).crowd()?;
+            text.extend([format!(
+                " At the same price and for no more than before it kept its place in the queue. {}",
+                still_ahead(ahead)
+            )]);
+        } else {
+            life.ahead = Queue::default();
+            text.push_str(
+                " A new price or a larger quantity costs the place in the queue: it left the book \
+                 and came in again like a new order.",
+            );
+        }
+        let figures = json!({
+            "price": to.to_string(),
+            "quantity": quantity.to_string(),
+            "remaining": remaining.to_string(),
+            "kept_place": kept_place,
+        });
+        self.tell(record, "AMENDED", text, figures);
+        Ok(())
+    }
+
+    fn cancelled(
+        &mut self,
+        life: &mut Life,
+        record: &Record,
+        quantity: Lots,
+        (rested, reason): (bool, CancelReason),
+    ) -> Result<(), Failure> {
+        let mut text = ending(life, reason, rested, record);
+        if reason == CancelReason::FokNotFillable {
+            let found = self.facing.tradable(&life.terms)?;
+            text.extend([format!(" Within its limit it could have traded {}.", contracts(found))]);
+        }
+        let released = backing(life, life.backing, &self.currency)?;
+        text.extend([format!(
+            " {} will never be filled; what backed them, {released}, was released.",
+            contracts(quantity)
+        )]);
+        life.cancelled = quantity;
+        life.ended = true;
+        let code = reason_code(reason);
+        let figures = json!({ "reason": code, "quantity": quantity.to_string() });
+        text.extend([format!(" The recorded reason is {code}.")]);
+        self.tell(record, "CANCELLED", text, figures);
+        Ok(())
+    }
+
+    fn market_moved(&mut self, record: &Record, to: MarketStatus) {
+        let text = match to {
+            MarketStatus::Suspended => {
+                "The operator suspended the market. The order stayed on the book; while the market \
+                 is suspended nothing trades."
+            }
+            MarketStatus::Active => {
+                "The operator reopened the market, with the book as it was, this order in its place."
+            }
+            _ => return,
+        };
+        let figures = json!({ "status": to.name() });
+        self.tell(record, "MARKET", text.to_owned(), figures);
+    }
+}
+
+/// Whether a price is better than another for orders of this direction.
+fn better(direction: Direction, price: Tick, than: Tick) -> bool {
+    match direction {
+        Direction::Up => price > than,
+        Direction::Down => price < than,
+    }
+}
+
+/// What must never be read: the journal's own effects contradict the rule just stated.
+fn contradiction(what: &str) -> String {
+    format!(" THIS CONTRADICTS PRICE-TIME PRIORITY: {what}.")
+}
