@@ -110,14 +110,15 @@ fn text(
     // Writing to a text cannot fail.
     let _ = writeln!(text, "\npositions: {}", positions.len());
     for row in positions {
-        let ended = row.resolution.map_or("", Resolution::name);
+        let ended = row.resolution.map(|resolution| format!(", {}", resolution.name()));
         let _ = writeln!(
             text,
-            "  {} {} for {}, realised {} {ended}\n      {}",
+            "  {} {} for {}, realised {}{}\n      {}",
             row.quantity,
             row.outcome.id(),
             row.cost,
             row.realised,
+            ended.unwrap_or_default(),
             question(row.market)
         );
     }

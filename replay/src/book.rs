@@ -95,11 +95,8 @@ impl View {
     fn draw(&self, text: &mut String) {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "\n{}", self.outcome.id());
-        let _ = writeln!(
-            text,
-            "{:>8} {:>18}  {:>5} | {:<5}  {:<18} {:<8}",
-            "orders", "contracts", "bid", "ask", "contracts", "orders"
-        );
+        let _ = write!(text, "{:>8} {:>18}  {:>5} | ", "orders", "contracts", "bid");
+        let _ = writeln!(text, "{:<5}  {:<18} orders", "ask", "contracts");
         for row in 0..self.bids.len().max(self.asks.len()) {
             let bid = self.bids.get(row).map_or_else(
                 || " ".repeat(34),

@@ -70,22 +70,12 @@ impl<W: Write> Rows<W> {
     fn headings(&mut self) -> Result<(), Failure> {
         match self.format {
             Format::Csv => writeln!(self.out, "{HEADINGS}")?,
-            Format::Table => writeln!(
-                self.out,
-                "{:>10}  {:24}  {:36}  {:36}  {:5}  {:>16}  {:36}  {:36}  {:13}  {:36}  {:36}  {}",
-                "sequence",
-                "time",
-                "trade",
-                "market",
-                "yes",
-                "contracts",
-                "maker's order",
-                "maker",
-                "makes",
-                "taker's order",
-                "taker",
-                "takes"
-            )?,
+            Format::Table => {
+                write!(self.out, "{:>10}  {:24}  {:36}  ", "sequence", "time", "trade")?;
+                write!(self.out, "{:36}  {:5}  {:>16}  ", "market", "yes", "contracts")?;
+                write!(self.out, "{:36}  {:36}  {:13}  ", "maker's order", "maker", "makes")?;
+                writeln!(self.out, "{:36}  {:36}  takes", "taker's order", "taker")?;
+            }
             Format::Ndjson => {}
         }
         Ok(())

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
 use crate::moment::{Moment, rfc3339};
-use crate::pass::pass;
+use crate::pass::{Reached, pass};
 use crate::source::Source;
-use crate::tally::Tally;
+use crate::tally::{Proof, Tally};
 
 /// Applies every record up to a moment to an empty exchange and says what came of it.
 pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
@@ -59,8 +59,17 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
             "accounts_and_pairs": proof.accounted.to_string(),
         },
     });
+    let text = text(&reached, &tally, &proof)?;
+    Ok(Answer::Told { value, text, sound: true })
+}
+
+/// The same for people.
+fn text(reached: &Reached, tally: &Tally, proof: &Proof) -> Result<String, Failure> {
+    let exchange = &reached.exchange;
     let mut text = String::new();
-    let when = time.map_or_else(|| "no record yet".to_owned(), |time| format!("of {time}"));
+    let none = exchange.sequence() == Sequence::ZERO;
+    let when =
+        if none { "no record yet".to_owned() } else { format!("of {}", rfc3339(exchange.time())) };
     let markets = tally.markets_by_status().into_iter();
     let markets: Vec<_> =
         markets.map(|(status, count)| format!("{count} {}", status.name())).collect();
@@ -101,5 +110,5 @@ money held   {available:>24} {currency}  available on accounts
         pairs = proof.pairs.to_string(),
         accounted = proof.accounted.to_string(),
     );
-    Ok(Answer::Told { value, text, sound: true })
+    Ok(text)
 }

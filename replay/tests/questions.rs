@@ -86,7 +86,7 @@ fn fills_are_listed_in_every_format() {
     holds("fills.txt", "fills", "");
     holds("fills.csv", "fills", "--format csv");
     holds("fills.ndjson", "fills", "--json");
-    holds("fills-part.csv", "fills", "--format csv --user 4 --order 11 --from 15 --to 22");
+    holds("fills-part.csv", "fills", "--format csv --user 4 --order 12 --from 15 --to 22");
     holds("fills-market.csv", "fills", "--format csv --market 35 --from 2023-11-14T22:13:40Z");
 }
 
@@ -167,7 +167,11 @@ fn who_was_never_there_is_an_error_and_not_silence() {
         if words.len() == 2 {
             words.swap(0, 1);
         }
-        let rest = if question == "book" && words[0] == "--at" { "9 --at 8".into() } else { words.join(" ") };
+        let rest = if question == "book" && words[0] == "--at" {
+            "9 --at 8".into()
+        } else {
+            words.join(" ")
+        };
         assert_eq!(told(question, &file, &rest).0, 1, "{question} {rest}");
     }
     for rest in ["--at yesterday", "--at 1969-12-31T23:59:59Z", "--at -1"] {

@@ -34,18 +34,13 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let mut text = String::new();
     let shown = story.id.map_or_else(|| "(none given)".to_owned(), |id| id.to_string());
     // Writing to a text cannot fail.
-    let _ = write!(
-        text,
-        "ORDER   {shown}, record {}\nOWNER   {}, {}\nMARKET  {}, {}\nTERMS   {} at {}, {}\nSTATUS  {status}, as of {end}\n\n",
-        story.no.0,
-        owner.name,
-        owner.id,
-        market.question,
-        market.id,
-        spoken(life.terms.wording),
-        life.terms.price,
-        contracts(life.terms.quantity),
-    );
+    let terms = &life.terms;
+    let _ = writeln!(text, "ORDER   {shown}, record {}", story.no.0);
+    let _ = writeln!(text, "OWNER   {}, {}", owner.name, owner.id);
+    let _ = writeln!(text, "MARKET  {}, {}", market.question, market.id);
+    let (words, quantity) = (spoken(terms.wording), contracts(terms.quantity));
+    let _ = writeln!(text, "TERMS   {words} at {}, {quantity}", terms.price);
+    let _ = writeln!(text, "STATUS  {status}, as of {end}\n");
     for event in &story.events {
         let _ =
             writeln!(text, "{}, record {}: {}", rfc3339(event.time), event.sequence, event.kind);
@@ -117,8 +112,8 @@ fn sum(story: &Story, life: &Life, end: &str) -> String {
     let fills = match life.fills {
         0 => "none was filled".to_owned(),
         fills => format!(
-            "{} filled in {fills} {}, for {} {currency} at an average price of {price} in its \
-             owner's words",
+            "{} filled in {fills} {}, at {price} each on average in its owner's words ({} \
+             {currency} in all)",
             contracts(life.filled),
             if fills == 1 { "fill" } else { "fills" },
             life.cost

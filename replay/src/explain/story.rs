@@ -10,19 +10,19 @@ use openoutcry::exchange::ledger::{Purse, Terms};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::{Value, json};
 
 use super::life::{Crowd, Life, Queue};
 use super::words::{
-    backing, conditions, contracts, crowd, ending, money, place_in_queue, reason_code,
-    side_of_book, still_ahead, translation, turn_came, wish,
+    a_side, backing, conditions, contracts, ending, first_of, left, money, place_in_queue,
+    reason_code, side_of_book, spoken_limit, still_ahead, translation, turn_came, wish,
 };
 use crate::answer::Failure;
 use crate::moment::rfc3339;
 use crate::pass::Listener;
 use crate::reference::Reference;
-use crate::register::{Register, spoken};
+use crate::register::Register;
 
 /// One thing that happened to the order.
 pub struct Event {
@@ -165,21 +165,28 @@ impl Story {
             "contracts": needed.contracts.to_string(),
             "yes_limit": life.limit.to_string(),
         });
-        if !matches!(effects, [Effect::Refused(_)]) {
-            self.accepted = true;
-            self.id = Some(self.no.id(record.time));
-            let backed = backing(&life, needed, &self.currency)?;
-            text.extend([format!(
-                " It was accepted, backed by {backed}, which was set aside so that every fill \
-                 could be paid."
-            )]);
-        } else if let Some(purse) = &self.purse {
-            text.extend([format!(
-                " It would have needed {}; its owner had {} {} available.",
-                backing(&life, needed, &self.currency)?,
-                purse.account.available,
-                self.currency
-            )]);
+        let needs = backing(&life, needed, &self.currency)?;
+        match effects {
+            [Effect::Refused(Reject::InsufficientFunds | Reject::ReduceOnlyExceeded)] => {
+                let available = self.purse.map_or(Money::ZERO, |purse| purse.account.available);
+                text.extend([format!(
+                    " It would have needed {needs}; its owner had {available} {} available.",
+                    self.currency
+                )]);
+            }
+            [Effect::Refused(_)] => {}
+            _ => {
+                self.accepted = true;
+                self.id = Some(self.no.id(record.time));
+                text.extend([if killed(effects) {
+                    format!(" It passed every check: its owner had the {needs} that it needed.")
+                } else {
+                    format!(
+                        " It was accepted and backed by {needs}, set aside at once so that every \
+                         fill could be paid."
+                    )
+                }]);
+            }
         }
         self.life = Some(life);
         self.tell(record, "ASKED", text, figures);
@@ -259,23 +266,18 @@ impl Story {
         let first = self.facing.others.first().is_some_and(|other| other.no == trade.maker.order);
         let owner = self.name(trade.maker.user);
         let side = side_of_book(life.direction().opposite());
+        let (price, quantity) = (trade.price, contracts(trade.quantity));
         let mut text = format!(
-            "{} filled at a yes-price of {}. It met order {} of {owner} ({}; record {}), which had \
-             rested at {} since {}.",
-            contracts(trade.quantity),
-            trade.price,
+            "{quantity} filled at a yes-price of {price}. It met the resting order {} of {owner} \
+             ({}; record {}), which had stood at {price} since {}. Why that order: {price} was the \
+             best {side}, and {}. Why that price: a trade is made at the price of the order that \
+             was resting.",
             maker.id,
-            spoken(maker.wording),
+            spoken_limit(maker.wording, maker.limit),
             trade.maker.order.0,
-            trade.price,
-            rfc3339(maker.since.1)
+            rfc3339(maker.since.1),
+            first_of(there),
         );
-        text.extend([format!(
-            " Why that order: {} was the best {side}, and the order was the first of {} there. \
-             Why that price: a trade is made at the price of the order that was resting.",
-            trade.price,
-            crowd(there)
-        )]);
         if !first {
             text.push_str(&contradiction("another order was ahead of it"));
         }
@@ -293,24 +295,17 @@ impl Story {
         let taker = *self.register.standing(trade.taker.order)?;
         let owner = self.name(trade.taker.user);
         let side = side_of_book(life.direction());
-        let limit = taker.wording.yes_price(taker.limit);
+        let (price, quantity) = (trade.price, contracts(trade.quantity));
         let mut text = format!(
-            "{} filled at a yes-price of {}. The incoming order {} of {owner} ({} at {limit}, in \
-             prices of yes {}; record {}) reached it.",
-            contracts(trade.quantity),
-            trade.price,
+            "{quantity} filled at a yes-price of {price}. The incoming order {} of {owner} ({}; \
+             record {}) reached it. Why this order: {price} was then the best {side}, and it was \
+             first in the queue there: {}. Why that price: this order was resting, and a trade is \
+             made at the price of the order that was resting.",
             taker.id,
-            spoken(taker.wording),
-            taker.limit,
+            spoken_limit(taker.wording, taker.limit),
             trade.taker.order.0,
-        );
-        text.extend([format!(
-            " Why this order: {} was then the best {side}, and it was first in the queue there: {}. \
-             Why that price: this order was resting, and a trade is made at the price of the order \
-             that was resting.",
-            trade.price,
             turn_came(life.ahead_at_rest, &life.ahead)
-        )]);
+        );
         if !life.ahead.others.is_empty() {
             text.push_str(&contradiction("other orders were still ahead of it"));
         }
@@ -327,18 +322,18 @@ impl Story {
         life: &mut Life,
         record: &Record,
         trade: &Trade,
-        (mut text, left): (String, Lots),
+        (mut text, rest): (String, Lots),
     ) -> Result<(), Failure> {
         let own = life.direction().own_price(trade.price);
         let moved = life.fill(trade.price, trade.quantity)?;
         let id = TradeId::of(record.time, record.sequence, trade.index);
         text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
-        let kind = if left.is_zero() { "FILLED" } else { "PARTLY FILLED" };
-        if left.is_zero() {
+        let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };
+        if rest.is_zero() {
             life.ended = true;
             text.push_str(" With that nothing of it was left, and it ended as filled.");
         } else {
-            text.extend([format!(" {left} of it were left.")]);
+            text.extend([format!(" {}.", left(rest))]);
         }
         text.extend([format!(" This is trade {id}.")]);
         let figures = json!({
@@ -346,7 +341,7 @@ impl Story {
             "yes_price": trade.price.to_string(),
             "price": life.terms.wording.yes_price(trade.price).to_string(),
             "quantity": trade.quantity.to_string(),
-            "remaining": left.to_string(),
+            "remaining": rest.to_string(),
             "paid": moved.paid.to_string(),
             "received": moved.received.to_string(),
             "returned": moved.returned.to_string(),
@@ -374,11 +369,11 @@ impl Story {
                 ahead.lots = ahead.lots.plus(level.quantity)?;
             }
         }
-        let what = if remaining == life.quantity { "It" } else { "What was left of it" };
-        let side = side_of_book(direction);
+        let what = if remaining == life.quantity { "All of it" } else { "What was left of it" };
         let text = format!(
-            "{what}, {}, went to rest on the book as {side} at a yes-price of {}. {}",
+            "{what}, {}, went to rest on the book as {} at a yes-price of {}. {}",
             contracts(remaining),
+            a_side(direction),
             life.limit,
             place_in_queue(life.ahead_at_rest, ahead, direction)
         );
@@ -457,11 +452,21 @@ impl Story {
             let found = self.facing.tradable(&life.terms)?;
             text.extend([format!(" Within its limit it could have traded {}.", contracts(found))]);
         }
-        let released = backing(life, life.backing, &self.currency)?;
-        text.extend([format!(
-            " {} will never be filled; what backed them, {released}, was released.",
-            contracts(quantity)
-        )]);
+        if let (CancelReason::SelfTrade, false, Some(own)) =
+            (reason, rested, self.facing.others.first().filter(|o| o.user == life.terms.user))
+        {
+            text.extend([format!(" That was the order of record {}, at {}.", own.no.0, own.price)]);
+        }
+        let backed = backing(life, life.backing, &self.currency)?;
+        let what = contracts(quantity);
+        text.extend([match reason {
+            CancelReason::FokNotFillable => {
+                format!(" {what} will never be filled; nothing had been set aside.")
+            }
+            _ => format!(
+                " {what} will never be filled; what had backed that, {backed}, was released."
+            ),
+        }]);
         life.cancelled = quantity;
         life.ended = true;
         let code = reason_code(reason);
@@ -485,6 +490,14 @@ impl Story {
         let figures = json!({ "status": to.name() });
         self.tell(record, "MARKET", text.to_owned(), figures);
     }
+}
+
+/// Whether a fill-or-kill order could not be filled: nothing is ever set aside for it.
+fn killed(effects: &[Effect]) -> bool {
+    let fok = |effect: &Effect| {
+        matches!(effect, Effect::OrderCancelled { reason: CancelReason::FokNotFillable, .. })
+    };
+    effects.iter().any(fok)
 }
 
 /// Whether a price is better than another for orders of this direction.

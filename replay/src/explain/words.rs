@@ -11,6 +11,7 @@ use openoutcry::exchange::units::{Lots, Money, Tick};
 
 use super::life::{Crowd, Life, Moved, Queue};
 use crate::moment::rfc3339;
+use crate::register::spoken;
 
 /// Columns of the text.
 const COLUMNS: usize = 92;
@@ -57,9 +58,18 @@ pub fn crowd(crowd: Crowd) -> String {
     }
 }
 
-/// Was or were, by number.
-const fn was(count: u64) -> &'static str {
-    if count == 1 { "was" } else { "were" }
+/// `2 contracts of it were left`.
+pub fn left(lots: Lots) -> String {
+    let one = lots == Lots::contracts(1);
+    format!("{} of it {} left", contracts(lots), if one { "was" } else { "were" })
+}
+
+/// How an order stood at a price among these, itself included, when its turn came.
+pub fn first_of(there: Crowd) -> String {
+    match there.orders {
+        1 => "it was the only order there".to_owned(),
+        _ => format!("it was the first of {} there", crowd(there)),
+    }
 }
 
 /// `bid` or `ask`.
@@ -79,30 +89,42 @@ pub fn wish(wording: Wording, price: Tick, quantity: Lots) -> String {
     format!("{verb} {} at {price} {bound}", contracts_of(quantity, wording.outcome))
 }
 
-/// How the order stands in the one book, where its owner's words say it otherwise.
+/// How the order stands in the one book, and in which words that is the same bet.
 pub fn translation(life: &Life) -> String {
-    let (side, limit) = (side_of_book(life.direction()), life.limit);
-    let Wording { outcome, side: verb } = life.terms.wording;
-    if (outcome, verb) == (Outcome::Yes, Side::Buy) || (outcome, verb) == (Outcome::Yes, Side::Sell)
-    {
-        return format!(
-            "In the market's one book, which is kept in prices of yes, that is {} {side} at {limit}.",
-            article(side)
-        );
-    }
-    let same = match life.direction() {
-        Direction::Up => "buying yes",
-        Direction::Down => "selling yes",
+    let (side, limit) = (a_side(life.direction()), life.limit);
+    let same = match (life.terms.wording.outcome, life.direction()) {
+        (Outcome::Yes, _) => {
+            return format!(
+                "In the market's one book, which is kept in prices of yes, that is {side} at \
+                 {limit}."
+            );
+        }
+        (Outcome::No, Direction::Up) => "buying yes",
+        (Outcome::No, Direction::Down) => "selling yes",
     };
     format!(
         "That is the same bet as {same} at {limit}: in the market's one book, which is kept in \
-         prices of yes, it is {} {side} at {limit}.",
-        article(side)
+         prices of yes, it is {side} at {limit}."
     )
 }
 
-const fn article(side: &str) -> &'static str {
-    if side.len() == 3 && side.as_bytes()[0] == b'a' { "an" } else { "a" }
+/// `a bid` or `an ask`.
+pub const fn a_side(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "a bid",
+        Direction::Down => "an ask",
+    }
+}
+
+/// Outcome, side and limit of an order; the limit in prices of yes too where that differs.
+pub fn spoken_limit(wording: Wording, limit: Tick) -> String {
+    match wording.outcome {
+        Outcome::Yes => format!("{} at {limit}", spoken(wording)),
+        Outcome::No => {
+            let own = limit.complement();
+            format!("{} at {own}, in prices of yes {limit}", spoken(wording))
+        }
+    }
 }
 
 /// How long it stands, and its conditions.
@@ -148,7 +170,7 @@ pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, 
     let limit = life.own_limit();
     let cash = limit.times(backing.cash)?;
     let money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
-    let held = format!("{} held", contracts_of(backing.contracts, life.closes()));
+    let held = format!("{} that its owner held", contracts_of(backing.contracts, life.closes()));
     Ok(match (backing.contracts.is_zero(), backing.cash.is_zero()) {
         (true, _) => money,
         (false, true) => held,
@@ -294,6 +316,7 @@ pub const fn reason_code(reason: CancelReason) -> &'static str {
 pub fn still_ahead(ahead: Crowd) -> String {
     match ahead.orders {
         0 => "It was then first in the queue at its price.".to_owned(),
-        orders => format!("{} {} still ahead of it.", crowd(ahead), was(orders)),
+        1 => format!("{} was still ahead of it.", crowd(ahead)),
+        _ => format!("{} were still ahead of it.", crowd(ahead)),
     }
 }

@@ -15,7 +15,7 @@ use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::{Journal, portable};
 
 /// Writes records as an exported file, at most `each` of them in a block.
-pub fn export(records: impl IntoIterator<Item = Record>, each: u32, file: &Path) {
+pub fn export(records: impl IntoIterator<Item = Record>, each: usize, file: &Path) {
     let mut journal = MemoryJournal::new();
     let mut builder = BlockBuilder::new(journal.head());
     for record in records {
