@@ -184,7 +184,7 @@ fn lives_of_the_sample_read_right() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("sample.blocks");
     export(flow.records.iter().cloned(), BLOCK_RECORDS, &file);
-    for reference in [70_u64, 2817] {
+    for reference in [70_u64, 3473] {
         let record = flow.references[&reference].to_string();
         let (code, text) = told("explain", &file, &record);
         assert_eq!(code, 0);

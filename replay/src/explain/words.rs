@@ -197,16 +197,22 @@ pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue) -> String {
     if ahead_at_rest.orders == 0 {
         return "nobody had been ahead of it at that price".to_owned();
     }
-    let parts: Vec<String> =
-        [(ahead.filled, "filled"), (ahead.cancelled, "cancelled"), (ahead.moved, "moved away")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} had been {what}").replace("been moved", "moved"))
-            .collect();
-    let parts = parts.join(" and ");
-    match ahead_at_rest.orders {
-        1 => format!("the one order that had been ahead of it had gone ({parts})"),
-        all => format!("of the {all} orders that had been ahead of it, {parts}"),
+    let ways = [
+        (ahead.filled, "been filled"),
+        (ahead.cancelled, "been cancelled"),
+        (ahead.moved, "moved away"),
+    ];
+    let ways: Vec<_> = ways.into_iter().filter(|(count, _)| *count > 0).collect();
+    match (ahead_at_rest.orders, ways.as_slice()) {
+        (1, [(_, how)]) => format!("the one order that had been ahead of it had {how}"),
+        (all, [(count, how)]) if all == *count => {
+            format!("the {all} orders that had been ahead of it had all {how}")
+        }
+        (all, ways) => {
+            let parts: Vec<_> =
+                ways.iter().map(|(count, how)| format!("{count} had {how}")).collect();
+            format!("of the {all} orders that had been ahead of it, {}", parts.join(" and "))
+        }
     }
 }
 
