@@ -124,10 +124,11 @@ fn field_lines(out: &mut impl Write, name: &str, value: &Value) -> io::Result<()
 
 /// Where a journal, or a part of it, ends.
 pub fn head_fields(head: &Head) -> Value {
+    let begun = head.sequence > Sequence::ZERO;
     json!({
         "sequence": head.sequence.get(),
         "hash": head.hash.to_string(),
         "time_ms": head.time.get(),
-        "time": if head.sequence == Sequence::ZERO { Value::Null } else { rfc3339(head.time).into() },
+        "time": begun.then(|| rfc3339(head.time)),
     })
 }

@@ -2,6 +2,7 @@
 
 mod life;
 mod story;
+mod trades;
 mod words;
 
 use std::fmt::Write as _;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
-use openoutcry::exchange::effect::{CancelReason, Effect, Trade};
-use openoutcry::exchange::ids::{OrderId, OrderNo, TradeId, UserNo};
+use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
 use openoutcry::exchange::ledger::{Purse, Terms};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::orders::Backing;
@@ -15,11 +15,10 @@ use serde_json::{Value, json};
 
 use super::life::{Crowd, Life, Queue};
 use super::words::{
-    a_side, backing, conditions, contracts, ending, first_of, left, money, place_in_queue,
-    reason_code, side_of_book, spoken_limit, still_ahead, translation, turn_came, wish,
+    a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
+    translation, wish,
 };
 use crate::answer::Failure;
-use crate::moment::rfc3339;
 use crate::pass::Listener;
 use crate::reference::Reference;
 use crate::register::Register;
@@ -60,7 +59,7 @@ pub struct Story {
     /// The owner's money and contracts before the record at hand, if that places or amends.
     purse: Option<Purse>,
     /// What the order meets when it comes in.
-    facing: Queue,
+    pub facing: Queue,
 }
 
 impl Listener for Story {
@@ -129,13 +128,14 @@ impl Story {
         }
     }
 
-    fn tell(&mut self, record: &Record, kind: &'static str, text: String, figures: Value) {
+    /// Writes down what a record did.
+    pub fn tell(&mut self, record: &Record, kind: &'static str, text: String, figures: Value) {
         let Record { sequence, time, .. } = *record;
         self.events.push(Event { sequence, time, kind, text, figures });
     }
 
-    /// Its name, noting that it was named.
-    fn name(&mut self, user: UserNo) -> String {
+    /// A user's name, noting that it was named.
+    pub fn name(&mut self, user: UserNo) -> String {
         self.parties.insert(user);
         self.register.name(user)
     }
@@ -216,7 +216,8 @@ impl Story {
         let who = self.name(user);
         let whose = if user == owner { "" } else { ", who is not its owner," };
         let text = format!(
-            "{who}{whose} asked to {asked}. That was refused with {code}: {reject}. Nothing changed."
+            "{who}{whose} asked to {asked}. That was refused with {code}: {reject}. Nothing \
+             changed."
         );
         self.tell(record, "COMMAND REFUSED", text, json!({ "code": code }));
     }
@@ -256,98 +257,6 @@ impl Story {
         life.ahead.follow(effect);
         self.facing.follow(effect);
         self.life = Some(life);
-        Ok(())
-    }
-
-    /// Filled on coming in.
-    fn took(&mut self, life: &mut Life, record: &Record, trade: &Trade) -> Result<(), Failure> {
-        let maker = *self.register.standing(trade.maker.order)?;
-        let there = self.facing.crowd_at(trade.price)?;
-        let first = self.facing.others.first().is_some_and(|other| other.no == trade.maker.order);
-        let owner = self.name(trade.maker.user);
-        let side = side_of_book(life.direction().opposite());
-        let (price, quantity) = (trade.price, contracts(trade.quantity));
-        let mut text = format!(
-            "{quantity} filled at a yes-price of {price}. It met the resting order {} of {owner} \
-             ({}; record {}), which had stood at {price} since {}. Why that order: {price} was the \
-             best {side}, and {}. Why that price: a trade is made at the price of the order that \
-             was resting.",
-            maker.id,
-            spoken_limit(maker.wording, maker.limit),
-            trade.maker.order.0,
-            rfc3339(maker.since.1),
-            first_of(there),
-        );
-        if !first {
-            text.push_str(&contradiction("another order was ahead of it"));
-        }
-        self.filled(life, record, trade, (text, trade.taker.remaining))
-    }
-
-    /// Filled while it stood.
-    fn made(
-        &mut self,
-        life: &mut Life,
-        exchange: &Exchange,
-        record: &Record,
-        trade: &Trade,
-    ) -> Result<(), Failure> {
-        let taker = *self.register.standing(trade.taker.order)?;
-        let owner = self.name(trade.taker.user);
-        let side = side_of_book(life.direction());
-        let (price, quantity) = (trade.price, contracts(trade.quantity));
-        let mut text = format!(
-            "{quantity} filled at a yes-price of {price}. The incoming order {} of {owner} ({}; \
-             record {}) reached it. Why this order: {price} was then the best {side}, and it was \
-             first in the queue there: {}. Why that price: this order was resting, and a trade is \
-             made at the price of the order that was resting.",
-            taker.id,
-            spoken_limit(taker.wording, taker.limit),
-            trade.taker.order.0,
-            turn_came(life.ahead_at_rest, &life.ahead)
-        );
-        if !life.ahead.others.is_empty() {
-            text.push_str(&contradiction("other orders were still ahead of it"));
-        }
-        let book = exchange.market(life.terms.market).map(|market| &market.book);
-        let best = book.and_then(|book| book.best(life.direction()));
-        if best.is_some_and(|best| better(life.direction(), best, life.limit)) {
-            text.push_str(&contradiction("orders at better prices were passed over"));
-        }
-        self.filled(life, record, trade, (text, trade.maker.remaining))
-    }
-
-    fn filled(
-        &mut self,
-        life: &mut Life,
-        record: &Record,
-        trade: &Trade,
-        (mut text, rest): (String, Lots),
-    ) -> Result<(), Failure> {
-        let own = life.direction().own_price(trade.price);
-        let moved = life.fill(trade.price, trade.quantity)?;
-        let id = TradeId::of(record.time, record.sequence, trade.index);
-        text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
-        let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };
-        if rest.is_zero() {
-            life.ended = true;
-            text.push_str(" With that nothing of it was left, and it ended as filled.");
-        } else {
-            text.extend([format!(" {}.", left(rest))]);
-        }
-        text.extend([format!(" This is trade {id}.")]);
-        let figures = json!({
-            "trade_id": id.to_string(),
-            "yes_price": trade.price.to_string(),
-            "price": life.terms.wording.yes_price(trade.price).to_string(),
-            "quantity": trade.quantity.to_string(),
-            "remaining": rest.to_string(),
-            "paid": moved.paid.to_string(),
-            "received": moved.received.to_string(),
-            "returned": moved.returned.to_string(),
-            "liquidity": if trade.taker.order == self.no { "TAKER" } else { "MAKER" },
-        });
-        self.tell(record, kind, text, figures);
         Ok(())
     }
 
@@ -483,7 +392,8 @@ impl Story {
                  is suspended nothing trades."
             }
             MarketStatus::Active => {
-                "The operator reopened the market, with the book as it was, this order in its place."
+                "The operator reopened the market, with the book as it was and this order in its \
+                 place."
             }
             _ => return,
         };
@@ -501,14 +411,9 @@ fn killed(effects: &[Effect]) -> bool {
 }
 
 /// Whether a price is better than another for orders of this direction.
-fn better(direction: Direction, price: Tick, than: Tick) -> bool {
+pub fn better(direction: Direction, price: Tick, than: Tick) -> bool {
     match direction {
         Direction::Up => price > than,
         Direction::Down => price < than,
     }
-}
-
-/// What must never be read: the journal's own effects contradict the rule just stated.
-fn contradiction(what: &str) -> String {
-    format!(" THIS CONTRADICTS PRICE-TIME PRIORITY: {what}.")
 }
