@@ -77,6 +77,8 @@ fn verify_counts_what_is_whole() {
 fn rebuild_stands_at_any_moment() {
     holds("rebuild.txt", "rebuild", "");
     holds("rebuild-15.txt", "rebuild", "--at 15");
+    // Contracts are out in both markets.
+    holds("rebuild-38.txt", "rebuild", "--at 38");
     holds("rebuild-0.txt", "rebuild", "--at 0");
     holds("rebuild.json", "rebuild", "--json --at 2023-11-14T22:13:24.999Z");
 }
@@ -86,7 +88,10 @@ fn fills_are_listed_in_every_format() {
     holds("fills.txt", "fills", "");
     holds("fills.csv", "fills", "--format csv");
     holds("fills.ndjson", "fills", "--json");
-    holds("fills-part.csv", "fills", "--format csv --user 4 --order 12 --from 15 --to 22");
+    holds("fills-user.csv", "fills", "--format csv --user 4");
+    holds("fills-order.csv", "fills", "--format csv --order 12");
+    holds("fills-from.csv", "fills", "--format csv --from 16");
+    holds("fills-to.csv", "fills", "--format csv --to 22");
     holds("fills-market.csv", "fills", "--format csv --market 35 --from 2023-11-14T22:13:40Z");
 }
 
