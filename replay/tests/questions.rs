@@ -90,9 +90,9 @@ fn fills_are_listed_in_every_format() {
     holds("fills.ndjson", "fills", "--json");
     holds("fills-user.csv", "fills", "--format csv --user 4");
     holds("fills-order.csv", "fills", "--format csv --order 12");
-    holds("fills-from.csv", "fills", "--format csv --from 16");
+    holds("fills-from.csv", "fills", "--format csv --from 2023-11-14T22:13:26Z");
     holds("fills-to.csv", "fills", "--format csv --to 22");
-    holds("fills-market.csv", "fills", "--format csv --market 35 --from 2023-11-14T22:13:40Z");
+    holds("fills-market.csv", "fills", "--format csv --market 35");
 }
 
 #[test]
