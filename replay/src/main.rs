@@ -1,43 +1,88 @@
-//! The auditor's tool: proves, copies and rebuilds a journal without the server.
+//! The auditor's tool: proves, copies, rebuilds and explains a journal without the server.
 //!
 //! Must not know: the engine, HTTP, clocks, threads.
 
+mod account;
+mod answer;
+mod book;
+mod diff;
+mod dump;
+mod explain;
+mod export;
+mod fills;
+mod moment;
+mod pass;
+mod progress;
+mod rebuild;
+mod reference;
+mod register;
 mod source;
+mod tally;
+mod verify;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use openoutcry::exchange::Exchange;
-use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::JournalError;
-use openoutcry::journal::block::Head;
-use openoutcry::journal::portable::{self, ExportError};
-use openoutcry::journal::replay::{ReplayError, replay};
-use serde_json::{Value, json};
-use source::{Source, SourceError};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
-/// Rebuilds and proves an openoutcry journal without the server.
-///
-/// Exit codes: 0 it is as it should be; 1 it could not be read, or something else failed; 2 wrong
-/// usage; 3 the journal is damaged, and the answer says where.
+use fills::{Format, Wanted};
+use moment::Moment;
+use reference::Reference;
+
+const AFTER_HELP: &str = "\
+A JOURNAL is a data directory of a stopped server, a copy of one, or a file made by `export`. A
+running server holds a lock on its directory and opening it fails: stop the server, copy the
+directory while it is stopped, or export once and ask the file. Opening a directory does what a
+server's start does: a block that was refused, and so never acknowledged, is removed from it. To
+leave a directory untouched ask a copy or an exported file, which is only ever read.
+
+A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), and means the state
+after the last record not later than it. Users, markets and orders go by their id as clients saw
+it, or by the sequence number of the record that made them.
+
+Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
+2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
+journals are not the same.
+
+Examples:
+  openoutcry-replay export ./data journal.blocks
+  openoutcry-replay verify journal.blocks
+  openoutcry-replay rebuild journal.blocks --at 2026-08-10T18:00:00Z
+  openoutcry-replay fills journal.blocks --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay book journal.blocks 0198f3a2-... --at 1342 --levels 5
+  openoutcry-replay account journal.blocks 0198f3a1-... --at 1342
+  openoutcry-replay explain journal.blocks 1342
+  openoutcry-replay diff yesterday.blocks journal.blocks
+  openoutcry-replay dump journal.blocks --from 1300 --to 1342";
+
+/// Proves, rebuilds and explains an openoutcry journal without the server.
 #[derive(Parser)]
-#[command(name = "openoutcry-replay", version)]
+#[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Answers as one line of JSON.
+    /// Answers as JSON: one line, or a line a row.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     question: Question,
 }
 
+/// The journal asked.
+#[derive(Args)]
+struct Asked {
+    /// Data directory of a stopped server, a copy of one, or an exported file.
+    journal: PathBuf,
+}
+
 #[derive(Subcommand)]
 enum Question {
-    /// Checks every block: checksum, chain, density, every field.
+    /// Is it whole? Every block, and after every block everything that is always true.
     Verify {
-        /// A data directory (no server may be running on it), or an exported file.
-        journal: PathBuf,
+        #[command(flatten)]
+        asked: Asked,
+        /// Checks the bytes alone: checksums, chain, density, every field.
+        #[arg(long)]
+        no_state: bool,
     },
     /// Writes a data directory's blocks to a plain file, byte for byte as journaled.
     Export {
@@ -46,143 +91,132 @@ enum Question {
         /// The file to make; an existing one is left alone.
         out: PathBuf,
     },
-    /// Applies every record to an empty exchange; prints the digest of the state it leads to.
+    /// What was the state? Digest, head, counts, and that money in is money out.
     Rebuild {
-        /// A data directory (no server may be running on it), or an exported file.
-        journal: PathBuf,
+        #[command(flatten)]
+        asked: Asked,
+        /// At a moment; without it, at the end.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        at: Option<Moment>,
+    },
+    /// Who traded with whom? Every fill, in both parties' own words.
+    Fills {
+        #[command(flatten)]
+        asked: Asked,
+        #[command(flatten)]
+        which: Which,
+        /// How rows are written; with --json, ndjson. The default is a table.
+        #[arg(long, value_enum)]
+        format: Option<Format>,
+    },
+    /// What stood in a market's book? For traders of yes and of no, best price first.
+    Book {
+        #[command(flatten)]
+        asked: Asked,
+        /// The market.
+        #[arg(value_parser = Reference::parse)]
+        market: Reference,
+        /// At a moment; without it, at the end.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        at: Option<Moment>,
+        /// At most so many price levels a side; without it, all.
+        #[arg(long)]
+        levels: Option<usize>,
+    },
+    /// What did a user have? Money, positions, open orders.
+    Account {
+        #[command(flatten)]
+        asked: Asked,
+        /// The user.
+        #[arg(value_parser = Reference::parse)]
+        user: Reference,
+        /// At a moment; without it, at the end.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        at: Option<Moment>,
+    },
+    /// Why did this happen to an order? Its whole life, with reasons.
+    Explain {
+        #[command(flatten)]
+        asked: Asked,
+        /// The order; a refused one goes by its record.
+        #[arg(value_parser = Reference::parse)]
+        order: Reference,
+        /// Up to a moment; without it, to the end.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        at: Option<Moment>,
+    },
+    /// Where do two journals part? The first record that they do not share.
+    Diff {
+        /// One journal.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// What was asked, and what came of it? Records and effects in the text form.
+    Dump {
+        #[command(flatten)]
+        asked: Asked,
+        #[command(flatten)]
+        span: Span,
     },
 }
 
-/// What was wrong: with the journal itself, or with getting at it.
-enum Failure {
-    Damaged(Value),
-    Failed(String),
+/// A part of a journal.
+#[derive(Args, Clone, Copy)]
+struct Span {
+    /// Not before this moment.
+    #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+    from: Option<Moment>,
+    /// Not after this moment.
+    #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+    to: Option<Moment>,
+}
+
+/// Which fills.
+#[derive(Args)]
+struct Which {
+    /// Only those of a market.
+    #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+    market: Option<Reference>,
+    /// Only those of a user, on either side.
+    #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+    user: Option<Reference>,
+    /// Only those of an order, on either side.
+    #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+    order: Option<Reference>,
+    #[command(flatten)]
+    span: Span,
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let answer = match &arguments.question {
-        Question::Verify { journal } => verify(journal),
-        Question::Export { data, out } => export(data, out),
-        Question::Rebuild { journal } => rebuild(journal),
+    let Arguments { json, question } = Arguments::parse();
+    let streams = matches!(question, Question::Fills { .. } | Question::Dump { .. });
+    let result = match question {
+        Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
+        Question::Export { data, out } => export::export(&data, &out),
+        Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
+        Question::Fills { asked, which, format } => {
+            let format = match (format, json) {
+                (None, false) => Format::Table,
+                (None | Some(Format::Ndjson), true) => Format::Ndjson,
+                (Some(format), false) => format,
+                (Some(_), true) => usage("--json writes fills as ndjson, in no other format"),
+            };
+            let Which { market, user, order, span: Span { from, to } } = which;
+            fills::fills(&asked.journal, Wanted { market, user, order, from, to }, format)
+        }
+        Question::Book { asked, market, at, levels } => {
+            book::book(&asked.journal, market, at, levels)
+        }
+        Question::Account { asked, user, at } => account::account(&asked.journal, user, at),
+        Question::Explain { asked, order, at } => explain::explain(&asked.journal, order, at),
+        Question::Diff { first, second } => diff::diff(&first, &second),
+        Question::Dump { asked, span } => dump::dump(&asked.journal, span.from, span.to, json),
     };
-    let (value, code) = match answer {
-        Ok(value) => (value, 0),
-        Err(Failure::Failed(error)) => (json!({ "ok": false, "error": error }), 1),
-        Err(Failure::Damaged(value)) => (value, 3),
-    };
-    if print(&value, arguments.json).is_err() { ExitCode::FAILURE } else { ExitCode::from(code) }
+    answer::print(result, json, streams)
 }
 
-/// Answers go to stdout, in a line of JSON or a line a field.
-fn print(value: &Value, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match value.as_object().filter(|_| !json) {
-        None => writeln!(out, "{value}"),
-        Some(fields) => fields.iter().try_for_each(|(name, field)| match field.as_str() {
-            Some(text) => writeln!(out, "{name}: {text}"),
-            None => writeln!(out, "{name}: {field}"),
-        }),
-    }
-}
-
-fn verify(path: &Path) -> Result<Value, Failure> {
-    let mut source = open(path)?;
-    let mut counts = (0_u64, 0_u64);
-    let mut head = Head::START;
-    let mut walked = Ok(());
-    for block in source.blocks() {
-        match block {
-            Ok(block) => {
-                let records = u64::try_from(block.records().len()).unwrap_or(u64::MAX);
-                counts = (counts.0.saturating_add(1), counts.1.saturating_add(records));
-                head = block.head();
-            }
-            Err(error) => walked = Err(error),
-        }
-    }
-    walked.map_err(|error| journal_failure(&error, source.offset(), &head))?;
-    Ok(json!({
-        "ok": true,
-        "blocks": counts.0,
-        "records": counts.1,
-        "head": head_fields(&head),
-        "refused_removed": source.cut().map(Sequence::get),
-    }))
-}
-
-fn export(data: &Path, out: &Path) -> Result<Value, Failure> {
-    let mut source = open(data)?;
-    match portable::export(source.blocks(), out) {
-        Ok(head) => Ok(json!({ "ok": true, "head": head_fields(&head) })),
-        Err(ExportError::Journal(error)) => {
-            Err(journal_failure(&error, source.offset(), &Head::START))
-        }
-        Err(ExportError::File(error)) => {
-            Err(Failure::Failed(format!("cannot write {}: {error}", out.display())))
-        }
-    }
-}
-
-fn rebuild(path: &Path) -> Result<Value, Failure> {
-    let mut source = open(path)?;
-    let mut exchange = Exchange::new();
-    let mut effects_count = 0_u64;
-    let replayed = replay(source.blocks(), &mut exchange, |_, effects| {
-        let count = u64::try_from(effects.len()).unwrap_or(u64::MAX);
-        effects_count = effects_count.saturating_add(count);
-    });
-    let broken = |error: &dyn std::fmt::Display| {
-        Failure::Damaged(json!({
-            "ok": false,
-            "error": error.to_string(),
-            "record": exchange.sequence().get(),
-        }))
-    };
-    let head = match replayed {
-        Ok(head) => head,
-        Err(ReplayError::Journal(error)) => {
-            return Err(journal_failure(&error, source.offset(), &Head::START));
-        }
-        Err(error @ ReplayError::Broken { .. }) => return Err(broken(&error)),
-    };
-    exchange.check().map_err(|error| broken(&error))?;
-    let digest = exchange.digest().map_err(|error| broken(&error))?;
-    Ok(json!({
-        "ok": true,
-        "state": digest.to_string(),
-        "effects": effects_count,
-        "head": head_fields(&head),
-    }))
-}
-
-fn open(path: &Path) -> Result<Source, Failure> {
-    Source::open(path).map_err(|error| match error {
-        SourceError::Damaged(error) => {
-            Failure::Damaged(json!({ "ok": false, "error": error.to_string() }))
-        }
-        SourceError::Failed(error) => Failure::Failed(error),
-    })
-}
-
-/// Damage says the block it is in, in a file also the byte at which that block begins.
-fn journal_failure(error: &JournalError, offset: Option<u64>, sound: &Head) -> Failure {
-    match error {
-        JournalError::Damaged(damage) => Failure::Damaged(json!({
-            "ok": false,
-            "error": error.to_string(),
-            "block": damage.block.get(),
-            "offset": offset,
-            "sound_until": sound.sequence.get(),
-        })),
-        _ => Failure::Failed(error.to_string()),
-    }
-}
-
-fn head_fields(head: &Head) -> Value {
-    json!({
-        "sequence": head.sequence.get(),
-        "hash": head.hash.to_string(),
-        "time_ms": head.time.get(),
-    })
+/// Ends with what is wrong with the command line.
+fn usage(error: &str) -> ! {
+    Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
 }

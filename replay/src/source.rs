@@ -1,12 +1,16 @@
 //! Where a journal is read from: a data directory, or an exported file.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
 use openoutcry::journal::{Blocks, Journal};
+use serde_json::json;
+
+use crate::answer::Failure;
 
 /// An opened journal.
 pub enum Source {
@@ -18,39 +22,63 @@ pub enum Source {
         cut: Option<Sequence>,
     },
     /// An exported file.
-    File(Box<PortableFile>),
+    File {
+        /// What is left to be read of it.
+        file: Box<PortableFile>,
+        /// Where it is.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
 }
 
-/// Why nothing could be opened.
-pub enum SourceError {
-    /// The journal is damaged.
-    Damaged(OpenError),
-    /// Something else.
-    Failed(String),
+/// How much there is to read.
+#[derive(Debug, Clone, Copy)]
+pub enum Extent {
+    /// In an exported file.
+    Bytes(u64),
+    /// In a data directory.
+    Records(u64),
 }
 
 impl Source {
     /// Opens a directory's journal, which nobody else may have open, or a file.
-    pub fn open(path: &Path) -> Result<Source, SourceError> {
+    pub fn open(path: &Path) -> Result<Source, Failure> {
         if !path.is_dir() {
-            let file = PortableFile::open(path);
-            let failed = |error| SourceError::Failed(format!("{}: {error}", path.display()));
-            return file.map(|file| Source::File(Box::new(file))).map_err(failed);
+            let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+            let file = Box::new(PortableFile::open(path).map_err(failed)?);
+            let bytes = path.metadata().map_err(failed)?.len();
+            return Ok(Source::File { file, path: path.to_owned(), bytes });
         }
         match SledJournal::open_existing(path) {
             Ok((journal, recovered)) => {
                 Ok(Source::Directory { journal: Box::new(journal), cut: recovered.cut })
             }
-            Err(error) if damaged(&error) => Err(SourceError::Damaged(error)),
-            Err(error) => Err(SourceError::Failed(error.to_string())),
+            Err(error) if damaged(&error) => {
+                Err(Failure::Damaged(json!({ "ok": false, "error": error.to_string() })))
+            }
+            Err(error) => Err(Failure::failed(error)),
         }
     }
 
-    /// All blocks, verified one by one.
-    pub fn blocks(&mut self) -> Blocks<'_> {
+    /// All blocks from the first, verified one by one.
+    pub fn blocks(&mut self) -> Result<Blocks<'_>, Failure> {
         match self {
-            Source::Directory { journal, .. } => journal.read(Sequence::ZERO.next()),
-            Source::File(file) => Box::new(file),
+            Source::Directory { journal, .. } => Ok(journal.read(Sequence::ZERO.next())),
+            Source::File { file, path, .. } => {
+                let opened = PortableFile::open(path);
+                **file = opened
+                    .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+                Ok(Box::new(file))
+            }
+        }
+    }
+
+    /// How much there is to read.
+    pub fn extent(&self) -> Extent {
+        match self {
+            Source::Directory { journal, .. } => Extent::Records(journal.head().sequence.get()),
+            Source::File { bytes, .. } => Extent::Bytes(*bytes),
         }
     }
 
@@ -58,7 +86,7 @@ impl Source {
     pub fn offset(&self) -> Option<u64> {
         match self {
             Source::Directory { .. } => None,
-            Source::File(file) => Some(file.offset()),
+            Source::File { file, .. } => Some(file.offset()),
         }
     }
 
@@ -66,7 +94,7 @@ impl Source {
     pub fn cut(&self) -> Option<Sequence> {
         match self {
             Source::Directory { cut, .. } => *cut,
-            Source::File(_) => None,
+            Source::File { .. } => None,
         }
     }
 }

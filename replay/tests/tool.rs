@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command as Process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::ids::UserNo;
@@ -15,6 +16,13 @@ use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::sled::SledJournal;
 use serde_json::Value;
+
+/// A process started by one test holds, until it has become another program, what another test
+/// has open: also a directory's lock. So these tests take turns.
+fn my_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn ask<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, Value) {
     let tool = env!("CARGO_BIN_EXE_openoutcry-replay");
@@ -43,6 +51,7 @@ fn venue(data: &Path) {
 
 #[test]
 fn a_directory_and_its_export_give_the_same_answers() {
+    let _turn = my_turn();
     let dir = tempfile::tempdir().unwrap();
     let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
     venue(&data);
@@ -62,6 +71,7 @@ fn a_directory_and_its_export_give_the_same_answers() {
 
 #[test]
 fn damage_is_code_3_and_says_where() {
+    let _turn = my_turn();
     let dir = tempfile::tempdir().unwrap();
     let (data, file) = (dir.path().join("venue"), dir.path().join("venue.blocks"));
     venue(&data);
@@ -85,6 +95,7 @@ fn damage_is_code_3_and_says_where() {
 
 #[test]
 fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
+    let _turn = my_turn();
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().as_os_str()]).0, 1);
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().join("none").as_os_str()]).0, 1);

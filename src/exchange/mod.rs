@@ -23,18 +23,18 @@ pub mod invariant;
 pub mod digest;
 
 use catalogue::Catalogue;
-use command::{Command, Record};
+use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
-use ids::{MarketNo, OrderNo};
+use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
-use ledger::Ledger;
+use ledger::{Ledger, Purse};
 use lifecycle::Trigger;
 use market::Market;
 use orders::{Order, OrderPool};
 use reject::Reject;
 use rules::Rules;
-use units::{Sequence, TimeMs};
+use units::{Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
 /// The whole state of a venue, and the only way to change it.
@@ -108,6 +108,26 @@ impl Exchange {
     /// A resting order; `None` for one that does not stand.
     pub fn order(&self, order: OrderNo) -> Option<&Order> {
         self.orders.get(self.orders.find(order)?).ok()
+    }
+
+    /// The orders that stand at a yes-price, in order of arrival.
+    pub fn queue(
+        &self,
+        market: MarketNo,
+        side: Direction,
+        price: Tick,
+    ) -> impl Iterator<Item = &Order> {
+        let book = self.market(market).map(|market| &market.book);
+        let slots = book.map(|book| book.queue(&self.orders, side, price));
+        slots.into_iter().flatten().filter_map(|slot| self.orders.get(slot).ok())
+    }
+
+    /// A copy of a user's money and contracts in a market.
+    ///
+    /// # Errors
+    /// No such user or market.
+    pub fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
+        self.ledger.purse(user, market)
     }
 
     /// Orders that stand, on all books together.
@@ -207,8 +227,7 @@ impl Exchange {
 mod tests {
     use super::catalogue::{Localized, MarketDraft, Outcome};
     use super::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
-    use super::ids::UserNo;
-    use super::units::{Lots, Money, Tick};
+    use super::units::{Lots, Money};
     use super::*;
 
     fn tell(exchange: &mut Exchange, command: Command) -> Vec<Effect> {

@@ -9,7 +9,6 @@ pub mod memory;
 pub mod portable;
 pub mod record;
 pub mod recovery;
-pub mod replay;
 pub mod sled;
 pub mod store;
 

@@ -14,13 +14,14 @@ use source::{Source, tree};
 /// What ships, and what tests it; read once.
 fn everything() -> Vec<Source> {
     static TREE: OnceLock<Vec<Source>> = OnceLock::new();
-    TREE.get_or_init(|| tree(&["src", "replay/src", "tests", "benches"])).clone()
+    TREE.get_or_init(|| tree(&["src", "replay/src", "replay/tests", "tests", "benches"])).clone()
 }
 
 /// What ships.
 fn product() -> Vec<Source> {
     let mut sources = everything();
-    sources.retain(|source| ["src/", "replay/"].iter().any(|ours| source.path.starts_with(ours)));
+    sources
+        .retain(|source| ["src/", "replay/src/"].iter().any(|ours| source.path.starts_with(ours)));
     sources
 }
 

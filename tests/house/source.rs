@@ -63,7 +63,8 @@ impl Source {
                 test: false,
             })
             .collect();
-        let whole_file = path.starts_with("tests/") || path.starts_with("benches/");
+        let whole_file =
+            ["tests/", "replay/tests/", "benches/"].iter().any(|tests| path.starts_with(tests));
         for (first, last) in test_regions(&lines) {
             for line in &mut lines[first..=last] {
                 line.test = true;

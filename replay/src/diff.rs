@@ -1,0 +1,177 @@
+//! `diff`: where two journals part.
+
+use std::path::Path;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::journal::JournalError;
+use openoutcry::journal::block::{Block, Head};
+use openoutcry::journal::{Blocks, Durable};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Failure, head_fields};
+use crate::dump::Scribe;
+use crate::moment::rfc3339;
+use crate::pass::{journal_failure, size};
+use crate::progress::Progress;
+use crate::source::Source;
+
+/// A journal's records one by one, a block in memory at a time.
+struct Records<'a> {
+    blocks: Blocks<'a>,
+    block: Option<Durable<Block>>,
+    next: usize,
+    head: Head,
+    bytes: u64,
+}
+
+impl<'a> Records<'a> {
+    fn of(blocks: Blocks<'a>) -> Records<'a> {
+        Records { blocks, block: None, next: 0, head: Head::START, bytes: 0 }
+    }
+
+    fn next(&mut self) -> Result<Option<Record>, JournalError> {
+        loop {
+            let record = self.block.as_ref().and_then(|block| block.records().get(self.next));
+            if let Some(record) = record {
+                self.next = self.next.saturating_add(1);
+                return Ok(Some(record.clone()));
+            }
+            let Some(block) = self.blocks.next().transpose()? else { return Ok(None) };
+            self.head = block.head();
+            self.bytes = self.bytes.saturating_add(size(block.bytes().len()));
+            (self.block, self.next) = (Some(block), 0);
+        }
+    }
+}
+
+/// What the two journals have in common, and the first record of each that they have not.
+struct Parting {
+    shared: u64,
+    scribe: Scribe,
+    first: Option<Record>,
+    second: Option<Record>,
+}
+
+/// Says where two journals part, or that one is the beginning of the other, or that they say the
+/// same.
+pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
+    let (mut one, mut other) = (Source::open(first)?, Source::open(second)?);
+    let progress = Progress::over(one.extent(), false);
+    let (mut ours, mut theirs) = (Records::of(one.blocks()?), Records::of(other.blocks()?));
+    let walked = walk(&mut ours, &mut theirs, &progress);
+    drop(progress);
+    let (heads, ends) = ([ours.head, theirs.head], [ours.bytes, theirs.bytes]);
+    drop((ours, theirs));
+    let parting = walked.map_err(|stop| match stop {
+        Stop::Journal(error, second_failed) => {
+            let (source, index) = if second_failed { (&other, 1) } else { (&one, 0) };
+            let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
+            let head = heads.get(index).copied().unwrap_or(Head::START);
+            let named = if second_failed { second } else { first };
+            name_journal(journal_failure(&error, offset, &head), named)
+        }
+        Stop::Failed(failure) => failure,
+    })?;
+    Ok(tell(&parting, [first, second], &heads))
+}
+
+/// Says which of the two journals is damaged.
+fn name_journal(failure: Failure, path: &Path) -> Failure {
+    match failure {
+        Failure::Damaged(mut value) => {
+            if let Some(fields) = value.as_object_mut() {
+                fields.insert("journal".to_owned(), path.display().to_string().into());
+            }
+            Failure::Damaged(value)
+        }
+        other => other,
+    }
+}
+
+enum Stop {
+    /// And whether it was the second journal.
+    Journal(JournalError, bool),
+    Failed(Failure),
+}
+
+fn walk(
+    ours: &mut Records<'_>,
+    theirs: &mut Records<'_>,
+    progress: &Progress,
+) -> Result<Parting, Stop> {
+    let (mut exchange, mut effects) = (Exchange::new(), Vec::new());
+    let mut parting = Parting { shared: 0, scribe: Scribe::new(), first: None, second: None };
+    loop {
+        let before = ours.bytes;
+        let first = ours.next().map_err(|error| Stop::Journal(error, false))?;
+        let second = theirs.next().map_err(|error| Stop::Journal(error, true))?;
+        let record = match (first, second) {
+            (Some(first), Some(second)) if first == second => first,
+            (first, second) => {
+                (parting.first, parting.second) = (first, second);
+                return Ok(parting);
+            }
+        };
+        effects.clear();
+        exchange.apply(&record, &mut effects).map_err(|error| {
+            Stop::Failed(Failure::failed(format!("{}: {error}", record.sequence)))
+        })?;
+        parting.scribe.follow(&record, &effects);
+        parting.shared = record.sequence.get();
+        progress.passed(ours.bytes.saturating_sub(before), 1);
+    }
+}
+
+fn tell(parting: &Parting, paths: [&Path; 2], heads: &[Head; 2]) -> Answer {
+    let Parting { shared, scribe, first, second } = parting;
+    let [one, other] = paths.map(|path| path.display().to_string());
+    let shown = |record: &Option<Record>| -> Value {
+        record.as_ref().map_or(Value::Null, |record| {
+            json!({
+                "sequence": record.sequence.get(),
+                "time": rfc3339(record.time),
+                "line": scribe.line(record),
+            })
+        })
+    };
+    let said = |path: &str, record: &Option<Record>| match record {
+        Some(record) => {
+            let (sequence, time) = (record.sequence, rfc3339(record.time));
+            format!("{path}, record {sequence}, {time}:\n    {}\n", scribe.line(record))
+        }
+        None => format!("{path} ends after record {shared}.\n"),
+    };
+    let (result, mut text) = match (first, second) {
+        (None, None) => ("equal", format!("Both journals hold the same {shared} records.\n")),
+        (None, Some(_)) => {
+            ("first_is_prefix", format!("{one} is the beginning of {other}: {shared} records.\n"))
+        }
+        (Some(_), None) => {
+            ("second_is_prefix", format!("{other} is the beginning of {one}: {shared} records.\n"))
+        }
+        (Some(_), Some(_)) => {
+            let next = shared.saturating_add(1);
+            ("parted", format!("The journals say the same {shared} records and part at {next}.\n"))
+        }
+    };
+    let equal = result == "equal";
+    if equal {
+        let [ours, theirs] = heads;
+        if ours.hash != theirs.hash {
+            text.push_str("They are cut into different blocks, so their hashes differ.\n");
+        }
+    } else {
+        text.push_str(&said(&one, first));
+        text.push_str(&said(&other, second));
+    }
+    let value = json!({
+        "ok": equal,
+        "result": result,
+        "shared": shared,
+        "first": shown(first),
+        "second": shown(second),
+        "heads": heads.each_ref().map(head_fields),
+    });
+    Answer::Told { value, text, sound: equal }
+}

@@ -1,0 +1,106 @@
+//! `dump`: records and what came of them in the text form.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::script::names::Names;
+use openoutcry::exchange::script::phrases::phrase;
+use openoutcry::exchange::script::{Verdict, print};
+use openoutcry::exchange::units::Sequence;
+use serde_json::json;
+
+use crate::answer::{Answer, Failure};
+use crate::moment::{Moment, rfc3339};
+use crate::pass::{Listener, pass};
+use crate::source::Source;
+
+/// Puts records in words, one after the other. Orders go by their record's number: names for them
+/// would grow with history.
+pub struct Scribe(Names);
+
+impl Scribe {
+    /// Before the first record.
+    pub fn new() -> Scribe {
+        Scribe(Names::starting_at(Sequence::ZERO.next()))
+    }
+
+    /// The line of the next record, without moving on.
+    pub fn line(&self, record: &Record) -> String {
+        print::line(&self.0.christen(record.clone()), &self.0)
+    }
+
+    /// Moves on past a record that had these effects.
+    pub fn follow(&mut self, record: &Record, effects: &[Effect]) {
+        // An order that counts as refused gets no name.
+        let verdict = match record.command {
+            Command::PlaceOrder(_) => Verdict::Refused,
+            _ => Verdict::of(effects),
+        };
+        self.0.follow(&self.0.christen(record.clone()), verdict);
+    }
+
+    /// What the record just followed did.
+    pub fn phrases(&self, record: &Record, effects: &[Effect]) -> Vec<String> {
+        effects.iter().map(|effect| phrase(effect, record.time, &self.0)).collect()
+    }
+}
+
+/// Writes records as they come.
+struct Printer<W> {
+    out: W,
+    json: bool,
+    from: Option<Moment>,
+    scribe: Scribe,
+}
+
+impl<W: Write> Listener for Printer<W> {
+    fn after(
+        &mut self,
+        _exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        if self.from.is_some_and(|from| from.is_after(record)) {
+            self.scribe.follow(record, effects);
+            return Ok(());
+        }
+        let line = self.scribe.line(record);
+        self.scribe.follow(record, effects);
+        let phrases = self.scribe.phrases(record, effects);
+        let (sequence, time) = (record.sequence, rfc3339(record.time));
+        if self.json {
+            let row = json!({
+                "sequence": sequence.get(),
+                "time": time,
+                "line": line,
+                "effects": phrases,
+            });
+            writeln!(self.out, "{row}")?;
+            return Ok(());
+        }
+        writeln!(self.out, "# {sequence} {time}\n{line}")?;
+        for phrase in phrases {
+            writeln!(self.out, "#     {phrase}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints records with their effects: a script whose remarks say what came of each line.
+pub fn dump(
+    path: &Path,
+    from: Option<Moment>,
+    to: Option<Moment>,
+    json: bool,
+) -> Result<Answer, Failure> {
+    let mut source = Source::open(path)?;
+    let out = BufWriter::new(io::stdout().lock());
+    let mut printer = Printer { out, json, from, scribe: Scribe::new() };
+    let passed = pass(&mut source, to, true, &mut printer);
+    printer.out.flush()?;
+    passed?;
+    Ok(Answer::Streamed)
+}

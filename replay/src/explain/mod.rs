@@ -1,0 +1,133 @@
+//! `explain`: the life of one order, told so that it reads right to somebody who was not there.
+
+mod life;
+mod story;
+mod trades;
+mod words;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use openoutcry::exchange::units::AveragePrice;
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Failure};
+use crate::moment::{Moment, rfc3339};
+use crate::pass::pass;
+use crate::reference::Reference;
+use crate::register::{side_name, spoken};
+use crate::source::Source;
+use life::Life;
+use story::Story;
+use words::{contracts, wrap};
+
+/// Tells the life of an order, up to a moment or to the journal's end.
+pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
+    let mut source = Source::open(path)?;
+    let mut story = Story::of(order);
+    let exchange = pass(&mut source, at, false, &mut story)?.exchange;
+    let unknown = || Failure::Failed(format!("{order} placed no order by then"));
+    let life = story.life.as_ref().ok_or_else(unknown)?;
+    let end = format!("record {}, {}", exchange.sequence(), rfc3339(exchange.time()));
+    let market = story.register.listing(life.terms.market)?;
+    let owner = story.register.person(life.terms.user)?;
+    let status = status(life, story.accepted);
+    let mut text = String::new();
+    let shown = story.id.map_or_else(|| "(none given)".to_owned(), |id| id.to_string());
+    // Writing to a text cannot fail.
+    let terms = &life.terms;
+    let _ = writeln!(text, "ORDER   {shown}, record {}", story.no.0);
+    let _ = writeln!(text, "OWNER   {}, {}", owner.name, owner.id);
+    let _ = writeln!(text, "MARKET  {}, {}", market.question, market.id);
+    let (words, quantity) = (spoken(terms.wording), contracts(terms.quantity));
+    let _ = writeln!(text, "TERMS   {words} at {}, {quantity}", terms.price);
+    let _ = writeln!(text, "STATUS  {status}, as of {end}\n");
+    for event in &story.events {
+        let _ =
+            writeln!(text, "{}, record {}: {}", rfc3339(event.time), event.sequence, event.kind);
+        text.push_str(&wrap(&event.text, "    "));
+        text.push('\n');
+    }
+    text.push_str(&wrap(&sum(&story, life, &end), ""));
+    if story.parties.len() > 1 {
+        text.push_str("\nPARTIES\n");
+        for user in &story.parties {
+            let id = story.register.person(*user)?.id;
+            let _ = writeln!(text, "    {}: user {id}", story.register.name(*user));
+        }
+    }
+    let value = json!({
+        "ok": true,
+        "sequence": exchange.sequence().get(),
+        "time": rfc3339(exchange.time()),
+        "order": {
+            "id": story.id.map(|id| id.to_string()),
+            "record": story.no.0.get(),
+            "user_id": owner.id.to_string(),
+            "market_id": market.id.to_string(),
+            "outcome": life.terms.wording.outcome.id(),
+            "side": side_name(life.terms.wording.side),
+            "price": life.terms.wording.yes_price(life.limit).to_string(),
+            "quantity": life.quantity.to_string(),
+            "filled": life.filled.to_string(),
+            "cancelled": life.cancelled.to_string(),
+            "filled_cost": life.cost.to_string(),
+            "fills": life.fills,
+            "status": status,
+        },
+        "events": story.events.iter().map(event_fields).collect::<Vec<_>>(),
+    });
+    Ok(Answer::Told { value, text, sound: true })
+}
+
+fn event_fields(event: &story::Event) -> Value {
+    json!({
+        "sequence": event.sequence.get(),
+        "time": rfc3339(event.time),
+        "kind": event.kind,
+        "text": event.text,
+        "figures": event.figures,
+    })
+}
+
+/// The interface's status of an order, and one for an order that was never taken.
+fn status(life: &Life, accepted: bool) -> &'static str {
+    match (accepted, life.ended, life.filled.is_zero(), life.cancelled.is_zero()) {
+        (false, ..) => "REFUSED",
+        (_, false, true, _) => "OPEN",
+        (_, false, false, _) => "PARTIALLY_FILLED",
+        (_, true, _, true) => "FILLED",
+        (_, true, _, false) => "CANCELLED",
+    }
+}
+
+/// The last paragraph: what it all came to.
+fn sum(story: &Story, life: &Life, end: &str) -> String {
+    if !story.accepted {
+        return "In all: the order was refused; it never stood on the book and nothing was set \
+                aside for it."
+            .to_owned();
+    }
+    let price = AveragePrice { notional: life.cost, quantity: life.filled };
+    let currency = &story.currency;
+    let fills = match life.fills {
+        0 => "none was filled".to_owned(),
+        fills => format!(
+            "{} filled in {fills} {}, at {price} each on average in its owner's words ({} \
+             {currency} in all)",
+            contracts(life.filled),
+            if fills == 1 { "fill" } else { "fills" },
+            life.cost
+        ),
+    };
+    let left = life.quantity.saturating_minus(life.filled).saturating_minus(life.cancelled);
+    let rest = if life.ended { String::new() } else { format!(" It still stands, as of {end}.") };
+    format!(
+        "In all: {} wanted; {fills}; {} cancelled, {} on the book. \
+         Filled, cancelled and on the book make {}.{rest}",
+        contracts(life.quantity),
+        life.cancelled,
+        left,
+        life.quantity,
+    )
+}

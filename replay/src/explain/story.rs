@@ -1,0 +1,419 @@
+//! Follows one order through a journal and writes down what happened to it, and why.
+
+use std::collections::BTreeSet;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
+use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
+use openoutcry::exchange::ledger::{Purse, Terms};
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::orders::Backing;
+use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use serde_json::{Value, json};
+
+use super::life::{Crowd, Life, Queue};
+use super::words::{
+    a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
+    translation, wish,
+};
+use crate::answer::Failure;
+use crate::pass::Listener;
+use crate::reference::Reference;
+use crate::register::Register;
+
+/// One thing that happened to the order.
+pub struct Event {
+    /// The record that did it.
+    pub sequence: Sequence,
+    /// When.
+    pub time: TimeMs,
+    /// What, in a word.
+    pub kind: &'static str,
+    /// What, in sentences.
+    pub text: String,
+    /// The same figures for programs.
+    pub figures: Value,
+}
+
+/// The order's life so far.
+pub struct Story {
+    named: Reference,
+    /// The order's number.
+    pub no: OrderNo,
+    /// Its id; `None` for a refused order, which got none.
+    pub id: Option<OrderId>,
+    /// Who is who.
+    pub register: Register,
+    /// The venue's currency.
+    pub currency: String,
+    /// The order, from the record that asked for it on.
+    pub life: Option<Life>,
+    /// Whether it was accepted.
+    pub accepted: bool,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// Everyone named in the story.
+    pub parties: BTreeSet<UserNo>,
+    /// The owner's money and contracts before the record at hand, if that places or amends.
+    purse: Option<Purse>,
+    /// What the order meets when it comes in.
+    pub facing: Queue,
+}
+
+impl Listener for Story {
+    fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), Failure> {
+        match &record.command {
+            Command::PlaceOrder(terms) if record.sequence == self.no.0 => {
+                let limit = terms.wording.yes_price(terms.price);
+                let direction = terms.wording.direction();
+                self.purse = exchange.purse(terms.user, terms.market).ok();
+                self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
+            }
+            Command::AmendOrder { order, price, .. } if *order == self.no => {
+                let Some(standing) = exchange.order(*order) else { return Ok(()) };
+                let price = price.map(|price| standing.wording.yes_price(price));
+                let (market, limit) = (standing.market, price.unwrap_or(standing.price));
+                self.purse = exchange.purse(standing.user, market).ok();
+                let direction = standing.direction();
+                self.facing = Queue::facing(exchange, market, direction, limit, record.time);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        if let Some(rules) = exchange.rules().filter(|_| self.currency.is_empty()) {
+            self.currency.clone_from(&rules.currency);
+        }
+        if let Command::PlaceOrder(terms) = &record.command
+            && record.sequence == self.no.0
+            && self.named.names_order(self.no.id(record.time))
+        {
+            self.arrived(terms, record, effects)?;
+        }
+        if let [Effect::Refused(reject)] = effects {
+            self.refused(*reject, record);
+        }
+        for effect in effects {
+            self.hear(exchange, record, effect)?;
+            self.register.follow(record, effect);
+        }
+        Ok(())
+    }
+}
+
+impl Story {
+    /// Before the first record.
+    pub fn of(named: Reference) -> Story {
+        Story {
+            named,
+            no: OrderNo(named.record()),
+            id: None,
+            register: Register::default(),
+            currency: String::new(),
+            life: None,
+            accepted: false,
+            events: Vec::new(),
+            parties: BTreeSet::new(),
+            purse: None,
+            facing: Queue::default(),
+        }
+    }
+
+    /// Writes down what a record did.
+    pub fn tell(&mut self, record: &Record, kind: &'static str, text: String, figures: Value) {
+        let Record { sequence, time, .. } = *record;
+        self.events.push(Event { sequence, time, kind, text, figures });
+    }
+
+    /// A user's name, noting that it was named.
+    pub fn name(&mut self, user: UserNo) -> String {
+        self.parties.insert(user);
+        self.register.name(user)
+    }
+
+    fn arrived(
+        &mut self,
+        terms: &PlaceOrder,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        let owner = self.name(terms.user);
+        let direction = terms.wording.direction();
+        let needed = match &self.purse {
+            Some(purse) => purse.backing_for(direction, terms.quantity)?,
+            None => Backing::default(),
+        };
+        let life = Life::new(*terms, needed);
+        let mut text = format!(
+            "{owner} asked to {}. {} {}",
+            wish(terms.wording, terms.price, terms.quantity),
+            translation(&life),
+            conditions(terms)
+        );
+        let cash = life.own_limit().times(needed.cash)?;
+        let figures = json!({
+            "cash": cash.to_string(),
+            "contracts": needed.contracts.to_string(),
+            "yes_limit": life.limit.to_string(),
+        });
+        let needs = backing(&life, needed, &self.currency)?;
+        match effects {
+            [Effect::Refused(Reject::InsufficientFunds | Reject::ReduceOnlyExceeded)] => {
+                let available = self.purse.map_or(Money::ZERO, |purse| purse.account.available);
+                text.extend([format!(
+                    " It would have needed {needs}; its owner had {available} {} available.",
+                    self.currency
+                )]);
+            }
+            [Effect::Refused(_)] => {}
+            _ => {
+                self.accepted = true;
+                self.id = Some(self.no.id(record.time));
+                text.extend([if killed(effects) {
+                    format!(" It passed every check: its owner had the {needs} that it needed.")
+                } else {
+                    format!(
+                        " It was accepted and backed by {needs}, set aside at once so that every \
+                         fill could be paid."
+                    )
+                }]);
+            }
+        }
+        self.life = Some(life);
+        self.tell(record, "ASKED", text, figures);
+        Ok(())
+    }
+
+    /// A refused command, if it was about this order.
+    fn refused(&mut self, reject: Reject, record: &Record) {
+        let Some(life) = self.life.as_ref() else { return };
+        let (owner, code) = (life.terms.user, reject.code());
+        let (user, asked) = match record.command {
+            Command::PlaceOrder(_) if record.sequence == self.no.0 => {
+                let text = format!("The order was refused with {code}: {reject}. Nothing changed.");
+                return self.tell(record, "REFUSED", text, json!({ "code": code }));
+            }
+            Command::CancelOrder { user, order } if order == self.no => {
+                (user, "cancel it".to_owned())
+            }
+            Command::AmendOrder { user, order, price, quantity } if order == self.no => {
+                let price = price.map(|price| format!("the price {price}"));
+                let total = quantity.map(|lots| format!("a total of {}", contracts(lots)));
+                let parts: Vec<String> = price.into_iter().chain(total).collect();
+                (user, format!("give it {}", parts.join(" and ")))
+            }
+            _ => return,
+        };
+        let who = self.name(user);
+        let whose = if user == owner { "" } else { ", who is not its owner," };
+        let text = format!(
+            "{who}{whose} asked to {asked}. That was refused with {code}: {reject}. Nothing \
+             changed."
+        );
+        self.tell(record, "COMMAND REFUSED", text, json!({ "code": code }));
+    }
+
+    fn hear(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effect: &Effect,
+    ) -> Result<(), Failure> {
+        let no = self.no;
+        if !self.accepted || self.life.as_ref().is_none_or(|life| life.ended) {
+            return Ok(());
+        }
+        let Some(mut life) = self.life.take() else { return Ok(()) };
+        match effect {
+            Effect::TradeMade(trade) if trade.taker.order == no => {
+                self.took(&mut life, record, trade)?;
+            }
+            Effect::TradeMade(trade) if trade.maker.order == no => {
+                self.made(&mut life, exchange, record, trade)?;
+            }
+            Effect::OrderRested { order, remaining, .. } if *order == no => {
+                self.rested(&mut life, exchange, record, *remaining)?;
+            }
+            Effect::OrderAmended { order, .. } if *order == no => {
+                self.amended(&mut life, exchange, record, effect)?;
+            }
+            Effect::OrderCancelled { order, quantity, rested, reason, .. } if *order == no => {
+                self.cancelled(&mut life, record, *quantity, (*rested, *reason))?;
+            }
+            Effect::MarketMoved { market, to, .. } if *market == life.terms.market => {
+                self.market_moved(record, *to);
+            }
+            _ => {}
+        }
+        life.ahead.follow(effect);
+        self.facing.follow(effect);
+        self.life = Some(life);
+        Ok(())
+    }
+
+    fn rested(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        remaining: Lots,
+    ) -> Result<(), Failure> {
+        life.ahead = Queue::ahead(exchange, self.no, record.time);
+        life.ahead_at_rest = life.ahead.crowd()?;
+        let direction = life.direction();
+        let mut ahead = Crowd::default();
+        let book = exchange.market(life.terms.market).map(|market| &market.book);
+        for (price, level) in book.into_iter().flat_map(|book| book.levels(direction)) {
+            if better(direction, price, life.limit) {
+                ahead.orders = ahead.orders.saturating_add(u64::from(level.orders));
+                ahead.lots = ahead.lots.plus(level.quantity)?;
+            }
+        }
+        let what = if remaining == life.quantity { "All of it" } else { "What was left of it" };
+        let text = format!(
+            "{what}, {}, went to rest on the book as {} at a yes-price of {}. {}",
+            contracts(remaining),
+            a_side(direction),
+            life.limit,
+            place_in_queue(life.ahead_at_rest, ahead, direction)
+        );
+        let figures = json!({
+            "remaining": remaining.to_string(),
+            "ahead_orders": life.ahead_at_rest.orders,
+            "ahead_quantity": life.ahead_at_rest.lots.to_string(),
+            "better_orders": ahead.orders,
+            "better_quantity": ahead.lots.to_string(),
+        });
+        self.tell(record, "RESTED", text, figures);
+        Ok(())
+    }
+
+    fn amended(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        effect: &Effect,
+    ) -> Result<(), Failure> {
+        let Effect::OrderAmended { price, quantity, remaining, kept_place, .. } = effect else {
+            return Ok(());
+        };
+        let wording = life.terms.wording;
+        let (from, to) = (wording.yes_price(life.limit), wording.yes_price(*price));
+        let mut text = format!(
+            "Its owner changed the price from {from} to {to} and the total from {} to {}, of which \
+             {remaining} were still to be filled.",
+            life.quantity,
+            contracts(*quantity)
+        );
+        if let Some(purse) = &mut self.purse {
+            let (direction, copy_from) = (life.direction(), life.terms.copy_from);
+            let before = Terms { direction, limit: life.limit, copy_from };
+            purse.release(before, life.backing)?;
+            life.backing = purse.backing_for(direction, *remaining)?;
+        }
+        (life.limit, life.quantity) = (*price, *quantity);
+        let backed = backing(life, life.backing, &self.currency)?;
+        text.extend([format!(
+            " What had backed it was released and it was backed anew by {backed}."
+        )]);
+        if *kept_place {
+            let ahead = Queue::ahead(exchange, self.no, record.time).crowd()?;
+            text.extend([format!(
+                " At the same price and for no more than before it kept its place in the queue. {}",
+                still_ahead(ahead)
+            )]);
+        } else {
+            life.ahead = Queue::default();
+            text.push_str(
+                " A new price or a larger quantity costs the place in the queue: it left the book \
+                 and came in again like a new order.",
+            );
+        }
+        let figures = json!({
+            "price": to.to_string(),
+            "quantity": quantity.to_string(),
+            "remaining": remaining.to_string(),
+            "kept_place": kept_place,
+        });
+        self.tell(record, "AMENDED", text, figures);
+        Ok(())
+    }
+
+    fn cancelled(
+        &mut self,
+        life: &mut Life,
+        record: &Record,
+        quantity: Lots,
+        (rested, reason): (bool, CancelReason),
+    ) -> Result<(), Failure> {
+        let mut text = ending(life, reason, rested, record);
+        if reason == CancelReason::FokNotFillable {
+            let found = self.facing.tradable(&life.terms)?;
+            text.extend([format!(" Within its limit it could have traded {}.", contracts(found))]);
+        }
+        if let (CancelReason::SelfTrade, false, Some(own)) =
+            (reason, rested, self.facing.others.first().filter(|o| o.user == life.terms.user))
+        {
+            text.extend([format!(" That was the order of record {}, at {}.", own.no.0, own.price)]);
+        }
+        let backed = backing(life, life.backing, &self.currency)?;
+        let what = contracts(quantity);
+        text.extend([match reason {
+            CancelReason::FokNotFillable => {
+                format!(" {what} will never be filled; nothing had been set aside.")
+            }
+            _ => format!(
+                " {what} will never be filled; what had backed that, {backed}, was released."
+            ),
+        }]);
+        life.cancelled = quantity;
+        life.ended = true;
+        let code = reason_code(reason);
+        let figures = json!({ "reason": code, "quantity": quantity.to_string() });
+        text.extend([format!(" The recorded reason is {code}.")]);
+        self.tell(record, "CANCELLED", text, figures);
+        Ok(())
+    }
+
+    fn market_moved(&mut self, record: &Record, to: MarketStatus) {
+        let text = match to {
+            MarketStatus::Suspended => {
+                "The operator suspended the market. The order stayed on the book; while the market \
+                 is suspended nothing trades."
+            }
+            MarketStatus::Active => {
+                "The operator reopened the market, with the book as it was and this order in its \
+                 place."
+            }
+            _ => return,
+        };
+        let figures = json!({ "status": to.name() });
+        self.tell(record, "MARKET", text.to_owned(), figures);
+    }
+}
+
+/// Whether a fill-or-kill order could not be filled: nothing is ever set aside for it.
+fn killed(effects: &[Effect]) -> bool {
+    let fok = |effect: &Effect| {
+        matches!(effect, Effect::OrderCancelled { reason: CancelReason::FokNotFillable, .. })
+    };
+    effects.iter().any(fok)
+}
+
+/// Whether a price is better than another for orders of this direction.
+pub fn better(direction: Direction, price: Tick, than: Tick) -> bool {
+    match direction {
+        Direction::Up => price > than,
+        Direction::Down => price < than,
+    }
+}

@@ -1,0 +1,113 @@
+//! Fills of the order: with whom, why then, why at that price, and what money moved.
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::effect::Trade;
+use openoutcry::exchange::ids::TradeId;
+use openoutcry::exchange::units::Lots;
+use serde_json::json;
+
+use super::life::Life;
+use super::story::{Story, better};
+use super::words::{contracts, first_of, left, money, side_of_book, spoken_limit, turn_came};
+use crate::answer::Failure;
+use crate::moment::rfc3339;
+
+impl Story {
+    /// Filled on coming in.
+    pub fn took(&mut self, life: &mut Life, record: &Record, trade: &Trade) -> Result<(), Failure> {
+        let maker = *self.register.standing(trade.maker.order)?;
+        let there = self.facing.crowd_at(trade.price)?;
+        let first = self.facing.others.first().is_some_and(|other| other.no == trade.maker.order);
+        let owner = self.name(trade.maker.user);
+        let side = side_of_book(life.direction().opposite());
+        let (price, quantity) = (trade.price, contracts(trade.quantity));
+        let mut text = format!(
+            "{quantity} filled at a yes-price of {price}. It met the resting order {} of {owner} \
+             ({}; record {}), which had stood at {price} since {}. Why that order: {price} was the \
+             best {side}, and {}. Why that price: a trade is made at the price of the order that \
+             was resting.",
+            maker.id,
+            spoken_limit(maker.wording, maker.limit),
+            trade.maker.order.0,
+            rfc3339(maker.since.1),
+            first_of(there),
+        );
+        if !first {
+            text.push_str(&contradiction("another order was ahead of it"));
+        }
+        self.filled(life, record, trade, (text, trade.taker.remaining))
+    }
+
+    /// Filled while it stood.
+    pub fn made(
+        &mut self,
+        life: &mut Life,
+        exchange: &Exchange,
+        record: &Record,
+        trade: &Trade,
+    ) -> Result<(), Failure> {
+        let taker = *self.register.standing(trade.taker.order)?;
+        let owner = self.name(trade.taker.user);
+        let side = side_of_book(life.direction());
+        let (price, quantity) = (trade.price, contracts(trade.quantity));
+        let mut text = format!(
+            "{quantity} filled at a yes-price of {price}. The incoming order {} of {owner} ({}; \
+             record {}) reached it. Why this order: {price} was then the best {side}, and it was \
+             first in the queue there: {}. Why that price: this order was resting, and a trade is \
+             made at the price of the order that was resting.",
+            taker.id,
+            spoken_limit(taker.wording, taker.limit),
+            trade.taker.order.0,
+            turn_came(life.ahead_at_rest, &life.ahead)
+        );
+        if !life.ahead.others.is_empty() {
+            text.push_str(&contradiction("other orders were still ahead of it"));
+        }
+        let book = exchange.market(life.terms.market).map(|market| &market.book);
+        let best = book.and_then(|book| book.best(life.direction()));
+        if best.is_some_and(|best| better(life.direction(), best, life.limit)) {
+            text.push_str(&contradiction("orders at better prices were passed over"));
+        }
+        self.filled(life, record, trade, (text, trade.maker.remaining))
+    }
+
+    fn filled(
+        &mut self,
+        life: &mut Life,
+        record: &Record,
+        trade: &Trade,
+        (mut text, rest): (String, Lots),
+    ) -> Result<(), Failure> {
+        let own = life.direction().own_price(trade.price);
+        let moved = life.fill(trade.price, trade.quantity)?;
+        let id = TradeId::of(record.time, record.sequence, trade.index);
+        text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
+        let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };
+        if rest.is_zero() {
+            life.ended = true;
+            text.push_str(" With that nothing of it was left, and it ended as filled.");
+        } else {
+            text.extend([format!(" {}.", left(rest))]);
+        }
+        text.extend([format!(" This is trade {id}.")]);
+        let figures = json!({
+            "trade_id": id.to_string(),
+            "yes_price": trade.price.to_string(),
+            "price": life.terms.wording.yes_price(trade.price).to_string(),
+            "quantity": trade.quantity.to_string(),
+            "remaining": rest.to_string(),
+            "paid": moved.paid.to_string(),
+            "received": moved.received.to_string(),
+            "returned": moved.returned.to_string(),
+            "liquidity": if trade.taker.order == self.no { "TAKER" } else { "MAKER" },
+        });
+        self.tell(record, kind, text, figures);
+        Ok(())
+    }
+}
+
+/// What must never be read: the journal's own effects contradict the rule just stated.
+fn contradiction(what: &str) -> String {
+    format!(" THIS CONTRADICTS PRICE-TIME PRIORITY: {what}.")
+}

@@ -1,0 +1,328 @@
+//! Sentences about orders: amounts, backing, queues and reasons in plain words.
+
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::{
+    Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
+};
+use openoutcry::exchange::effect::CancelReason;
+use openoutcry::exchange::invariant::Broken;
+use openoutcry::exchange::orders::Backing;
+use openoutcry::exchange::units::{Lots, Money, Tick};
+
+use super::life::{Crowd, Life, Moved, Queue};
+use crate::moment::rfc3339;
+use crate::register::spoken;
+
+/// Columns of the text.
+const COLUMNS: usize = 92;
+
+/// Breaks a paragraph into lines, each after `indent`.
+pub fn wrap(paragraph: &str, indent: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in paragraph.split(' ') {
+        let width = word.chars().count();
+        if column == 0 || column + 1 + width > COLUMNS {
+            if column > 0 {
+                text.push('\n');
+            }
+            text.push_str(indent);
+            column = indent.len() + width;
+        } else {
+            text.push(' ');
+            column += 1 + width;
+        }
+        text.push_str(word);
+    }
+    text.push('\n');
+    text
+}
+
+/// `1 contract`, `2.5 contracts`.
+pub fn contracts(lots: Lots) -> String {
+    if lots == Lots::contracts(1) { "1 contract".to_owned() } else { format!("{lots} contracts") }
+}
+
+/// `2.5 contracts of yes`.
+pub fn contracts_of(lots: Lots, outcome: Outcome) -> String {
+    format!("{} of {}", contracts(lots), outcome.id())
+}
+
+/// `3 orders with 12.5 contracts`.
+pub fn crowd(crowd: Crowd) -> String {
+    let Crowd { orders, lots } = crowd;
+    match orders {
+        0 => "no order".to_owned(),
+        1 => format!("1 order with {}", contracts(lots)),
+        _ => format!("{orders} orders with {}", contracts(lots)),
+    }
+}
+
+/// `2 contracts of it were left`.
+pub fn left(lots: Lots) -> String {
+    let one = lots == Lots::contracts(1);
+    format!("{} of it {} left", contracts(lots), if one { "was" } else { "were" })
+}
+
+/// How an order stood at a price among these, itself included, when its turn came.
+pub fn first_of(there: Crowd) -> String {
+    match there.orders {
+        1 => "it was the only order there".to_owned(),
+        _ => format!("it was the first of {} there", crowd(there)),
+    }
+}
+
+/// `bid` or `ask`.
+pub const fn side_of_book(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "bid",
+        Direction::Down => "ask",
+    }
+}
+
+/// `buy 5 contracts of yes at 0.60 or less`.
+pub fn wish(wording: Wording, price: Tick, quantity: Lots) -> String {
+    let (verb, bound) = match wording.side {
+        Side::Buy => ("buy", "or less"),
+        Side::Sell => ("sell", "or more"),
+    };
+    format!("{verb} {} at {price} {bound}", contracts_of(quantity, wording.outcome))
+}
+
+/// How the order stands in the one book, and in which words that is the same bet.
+pub fn translation(life: &Life) -> String {
+    let (side, limit) = (a_side(life.direction()), life.limit);
+    let same = match (life.terms.wording.outcome, life.direction()) {
+        (Outcome::Yes, _) => {
+            return format!(
+                "In the market's one book, which is kept in prices of yes, that is {side} at \
+                 {limit}."
+            );
+        }
+        (Outcome::No, Direction::Up) => "buying yes",
+        (Outcome::No, Direction::Down) => "selling yes",
+    };
+    format!(
+        "That is the same bet as {same} at {limit}: in the market's one book, which is kept in \
+         prices of yes, it is {side} at {limit}."
+    )
+}
+
+/// `a bid` or `an ask`.
+pub const fn a_side(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "a bid",
+        Direction::Down => "an ask",
+    }
+}
+
+/// Outcome, side and limit of an order; the limit in prices of yes too where that differs.
+pub fn spoken_limit(wording: Wording, limit: Tick) -> String {
+    match wording.outcome {
+        Outcome::Yes => format!("{} at {limit}", spoken(wording)),
+        Outcome::No => {
+            let own = limit.complement();
+            format!("{} at {own}, in prices of yes {limit}", spoken(wording))
+        }
+    }
+}
+
+/// How long it stands, and its conditions.
+pub fn conditions(terms: &PlaceOrder) -> String {
+    let mut text = match terms.time_in_force {
+        TimeInForce::GoodTillCancelled { expires_at: None } => {
+            "It was good till cancelled (GTC).".to_owned()
+        }
+        TimeInForce::GoodTillCancelled { expires_at: Some(at) } => {
+            format!("It was good till cancelled (GTC), but only until {}.", rfc3339(at))
+        }
+        TimeInForce::ImmediateOrCancel => "It was immediate or cancel (IOC): whatever could not \
+            be filled at once was to be cancelled."
+            .to_owned(),
+        TimeInForce::FillOrKill => {
+            "It was fill or kill (FOK): to be filled whole at once, or not at all.".to_owned()
+        }
+    };
+    if terms.condition.post_only() {
+        text.push_str(" It was post-only: to be refused if it would have traded at once.");
+    }
+    if terms.condition.reduce_only() {
+        text.push_str(" It was reduce-only: to be refused unless contracts backed all of it.");
+    }
+    match terms.self_trade {
+        SelfTradePrevention::CancelTaker => {}
+        mode => text.extend([format!(
+            " On meeting an order of its owner's own, {}.",
+            match mode {
+                SelfTradePrevention::CancelBoth => "both were to be cancelled (CANCEL_BOTH)",
+                _ => "that one was to be cancelled (CANCEL_MAKER)",
+            }
+        )]),
+    }
+    if let Some(until) = terms.valid_until {
+        text.extend([format!(" It was to be refused if it came later than {}.", rfc3339(until))]);
+    }
+    text
+}
+
+/// What backs an order, or a part of one: `12.00 USD (20 contracts at 0.60 each)`.
+pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, Broken> {
+    let limit = life.own_limit();
+    let cash = limit.times(backing.cash)?;
+    let money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
+    let held = format!("{} that its owner held", contracts_of(backing.contracts, life.closes()));
+    Ok(match (backing.contracts.is_zero(), backing.cash.is_zero()) {
+        (true, _) => money,
+        (false, true) => held,
+        (false, false) => format!("{held}, and {money}"),
+    })
+}
+
+/// Who is ahead at the order's price, and at better prices.
+pub fn place_in_queue(ahead: Crowd, better: Crowd, direction: Direction) -> String {
+    let behind = match ahead.orders {
+        0 => "No order stood ahead of it at that price".to_owned(),
+        _ => format!("At that price {} stood ahead of it", crowd(ahead)),
+    };
+    let side = side_of_book(direction);
+    let better = match better.orders {
+        0 => format!("and no {side} had a better price."),
+        _ => format!("and {} stood at better prices.", crowd(better)),
+    };
+    format!("{behind}, {better}")
+}
+
+/// What became of those who were ahead.
+pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue) -> String {
+    if ahead_at_rest.orders == 0 {
+        return "nobody had been ahead of it at that price".to_owned();
+    }
+    let ways = [
+        (ahead.filled, "been filled"),
+        (ahead.cancelled, "been cancelled"),
+        (ahead.moved, "moved away"),
+    ];
+    let ways: Vec<_> = ways.into_iter().filter(|(count, _)| *count > 0).collect();
+    match (ahead_at_rest.orders, ways.as_slice()) {
+        (1, [(_, how)]) => format!("the one order that had been ahead of it had {how}"),
+        (all, [(count, how)]) if all == *count => {
+            format!("the {all} orders that had been ahead of it had all {how}")
+        }
+        (all, ways) => {
+            let parts: Vec<_> =
+                ways.iter().map(|(count, how)| format!("{count} had {how}")).collect();
+            format!("of the {all} orders that had been ahead of it, {}", parts.join(" and "))
+        }
+    }
+}
+
+/// What a fill moved between the owner and the other side.
+pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
+    let Moved { part, paid, received, returned } = moved;
+    let mut parts = Vec::new();
+    if !part.contracts.is_zero() {
+        let each = own.complement();
+        let handed = contracts_of(part.contracts, life.closes());
+        parts.push(format!(
+            "Its owner handed over {handed} and received {received} {currency} ({each} each)."
+        ));
+    }
+    if !part.cash.is_zero() {
+        let gained = contracts_of(part.cash, life.closes().other());
+        parts.push(format!("Its owner paid {paid} {currency} for {gained} ({own} each)."));
+    }
+    if returned > Money::ZERO {
+        parts.push(format!(
+            "Because that was better than its limit, {returned} {currency} of what had been set \
+             aside came back."
+        ));
+    }
+    parts.join(" ")
+}
+
+/// Why an order ended, in view of the record that ended it.
+pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) -> String {
+    let by = record.sequence;
+    let until = match life.terms.time_in_force {
+        TimeInForce::GoodTillCancelled { expires_at: Some(at) } => rfc3339(at),
+        _ => "no time".to_owned(),
+    };
+    match (reason, &record.command) {
+        (CancelReason::User, Command::CancelOrders { market: Some(_), .. }) => {
+            "Its owner cancelled all open orders in this market, this one among them.".to_owned()
+        }
+        (CancelReason::User, Command::CancelOrders { .. }) => {
+            "Its owner cancelled all open orders, this one among them.".to_owned()
+        }
+        (CancelReason::User, _) => "Its owner cancelled it.".to_owned(),
+        (CancelReason::IocRemainder, _) => {
+            "Nothing more could be had within its limit, and an immediate-or-cancel order does \
+             not wait: the rest was cancelled."
+                .to_owned()
+        }
+        (CancelReason::FokNotFillable, _) => {
+            "It could not be filled whole at once, so nothing of it was filled and no other order \
+             was touched."
+                .to_owned()
+        }
+        (CancelReason::SelfTrade, _) if rested => format!(
+            "An incoming order of its owner's own, that of record {by}, met it. Nobody trades with \
+             themselves: by the incoming order's self-trade mode this one was cancelled."
+        ),
+        (CancelReason::SelfTrade, _) => {
+            "The next order in line was its owner's own. Nobody trades with themselves: by its \
+             self-trade mode what was left of it was cancelled."
+                .to_owned()
+        }
+        (CancelReason::Expired, Command::AdvanceClock) => {
+            format!("Its time was over: it was to stand until {until}.")
+        }
+        (CancelReason::Expired, Command::PlaceOrder(_) | Command::AmendOrder { .. }) => format!(
+            "Its time was over at {until}. The incoming order of record {by} came upon it and \
+             passed over it, and it was taken off the book."
+        ),
+        (CancelReason::Expired, _) => {
+            format!("Its owner's cancel found that its time had been over since {until}.")
+        }
+        (CancelReason::MarketClosed, Command::CloseMarket { .. }) => {
+            "The operator closed the market, which cancels every order in it.".to_owned()
+        }
+        (CancelReason::MarketClosed, Command::AdvanceClock) => {
+            "The market's deadline came, which cancels every order in it.".to_owned()
+        }
+        (CancelReason::MarketClosed, Command::ResolveMarket { .. }) => {
+            "The operator announced the outcome, which closes the market and cancels every order \
+             in it."
+                .to_owned()
+        }
+        (CancelReason::MarketClosed, _) => {
+            "The market closed, its deadline being past, which cancels every order in it."
+                .to_owned()
+        }
+        (CancelReason::MarketVoided, _) => {
+            "The operator voided the market, which cancels every order in it.".to_owned()
+        }
+    }
+}
+
+/// The code of a reason (semantics 4).
+pub const fn reason_code(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::User => "USER",
+        CancelReason::IocRemainder => "IOC_REMAINDER",
+        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
+        CancelReason::SelfTrade => "SELF_TRADE",
+        CancelReason::Expired => "EXPIRED",
+        CancelReason::MarketClosed => "MARKET_CLOSED",
+        CancelReason::MarketVoided => "MARKET_VOIDED",
+    }
+}
+
+/// What is still ahead.
+pub fn still_ahead(ahead: Crowd) -> String {
+    match ahead.orders {
+        0 => "It was then first in the queue at its price.".to_owned(),
+        1 => format!("{} was still ahead of it.", crowd(ahead)),
+        _ => format!("{} were still ahead of it.", crowd(ahead)),
+    }
+}

@@ -1,0 +1,71 @@
+//! Moments of a journal as people write them: a sequence number, or a time.
+
+use chrono::{DateTime, SecondsFormat};
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+
+/// A moment of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A record's place.
+    Sequence(Sequence),
+    /// A time.
+    Time(TimeMs),
+}
+
+impl Moment {
+    /// Reads a sequence number or an RFC 3339 time. What a time says below a millisecond is cut:
+    /// no record can tell the difference.
+    pub fn parse(text: &str) -> Result<Moment, String> {
+        if let Ok(sequence) = text.parse() {
+            return Ok(Moment::Sequence(Sequence::new(sequence)));
+        }
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| {
+            "is neither a sequence number nor a time like 2026-08-10T18:00:00Z".to_owned()
+        })?;
+        let time = TimeMs::new(time.timestamp_millis());
+        time.map(Moment::Time).ok_or_else(|| "is not between the years 1970 and 9999".to_owned())
+    }
+
+    /// Whether a record comes before this moment.
+    pub fn is_after(self, record: &Record) -> bool {
+        match self {
+            Moment::Sequence(sequence) => record.sequence < sequence,
+            Moment::Time(time) => record.time < time,
+        }
+    }
+
+    /// Whether a record comes later than this moment. A record at the very moment does not.
+    pub fn is_before(self, record: &Record) -> bool {
+        match self {
+            Moment::Sequence(sequence) => record.sequence > sequence,
+            Moment::Time(time) => record.time > time,
+        }
+    }
+}
+
+/// A time as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+pub fn rfc3339(time: TimeMs) -> String {
+    // Every `TimeMs` is inside the calendar; the bare number would still say when.
+    DateTime::from_timestamp_millis(time.get()).map_or_else(
+        || format!("{} ms", time.get()),
+        |moment| moment.to_rfc3339_opts(SecondsFormat::Millis, true),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_number_or_a_time() {
+        let at = |ms| Ok(Moment::Time(TimeMs::new(ms).unwrap()));
+        assert_eq!(Moment::parse("17"), Ok(Moment::Sequence(Sequence::new(17))));
+        assert_eq!(Moment::parse("1970-01-01T00:00:01Z"), at(1000));
+        assert_eq!(Moment::parse("1970-01-01T01:00:01.0019+01:00"), at(1001));
+        for bad in ["", "-1", "yesterday", "2026-08-10", "1969-12-31T23:59:59Z", "17.5"] {
+            assert!(Moment::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(rfc3339(TimeMs::MAX), "9999-12-31T23:59:59.999Z");
+    }
+}

@@ -1,0 +1,71 @@
+//! How a user, market or order is named on the command line: by its id as clients saw it, or by
+//! the record that made it.
+
+use std::fmt;
+
+use openoutcry::exchange::ids::{MarketId, OrderId, UserId};
+use openoutcry::exchange::units::Sequence;
+use uuid::Uuid;
+
+/// Length of an id in the only form that the interface writes.
+const ID_CHARS: usize = 36;
+
+/// A thing, named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference {
+    /// By its id.
+    Id(Uuid),
+    /// By the sequence number of the record that made it.
+    Record(Sequence),
+}
+
+impl Reference {
+    /// Reads an id or a sequence number.
+    pub fn parse(text: &str) -> Result<Reference, String> {
+        if let Ok(sequence) = text.parse() {
+            return Ok(Reference::Record(Sequence::new(sequence)));
+        }
+        let id = if text.len() == ID_CHARS { Uuid::try_parse(text).ok() } else { None };
+        id.map(Reference::Id)
+            .ok_or_else(|| "is neither an id nor the number of a record".to_owned())
+    }
+
+    /// The record that made the thing, if there is such a thing.
+    pub fn record(self) -> Sequence {
+        match self {
+            Reference::Id(id) => OrderId::from_uuid(id).sequence(),
+            Reference::Record(sequence) => sequence,
+        }
+    }
+
+    /// Whether it names this user.
+    pub fn names_user(self, id: UserId) -> bool {
+        self.names(id.uuid(), id.sequence())
+    }
+
+    /// Whether it names this market.
+    pub fn names_market(self, id: MarketId) -> bool {
+        self.names(id.uuid(), id.sequence())
+    }
+
+    /// Whether it names this order. Of an id all must be right, not only the record in it.
+    pub fn names_order(self, id: OrderId) -> bool {
+        self.names(id.uuid(), id.sequence())
+    }
+
+    fn names(self, id: Uuid, record: Sequence) -> bool {
+        match self {
+            Reference::Id(named) => named == id,
+            Reference::Record(named) => named == record,
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reference::Id(id) => write!(f, "id {}", id.hyphenated()),
+            Reference::Record(sequence) => write!(f, "record {sequence}"),
+        }
+    }
+}

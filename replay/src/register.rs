@@ -1,0 +1,194 @@
+//! Who is who: users, markets and standing orders as clients saw them, kept from effects. Grows
+//! with users, markets and open orders, not with history.
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::{PlaceOrder, Side, Wording};
+use openoutcry::exchange::effect::{Effect, Party};
+use openoutcry::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, UserId, UserNo};
+use openoutcry::exchange::units::{Sequence, Tick, TimeMs};
+use openoutcry::exchange::{command::Record, lifecycle::MarketStatus};
+
+use crate::answer::Failure;
+use crate::reference::Reference;
+
+/// A user.
+#[derive(Debug, Clone)]
+pub struct Person {
+    /// Id.
+    pub id: UserId,
+    /// Public name.
+    pub name: String,
+}
+
+/// A market.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// Id.
+    pub id: MarketId,
+    /// The question in English, as last revised.
+    pub question: String,
+    /// Status.
+    pub status: MarketStatus,
+}
+
+/// An order that stands, or came in with the record at hand.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// Id.
+    pub id: OrderId,
+    /// Outcome and side as the owner wrote them.
+    pub wording: Wording,
+    /// Limit, as a price of yes.
+    pub limit: Tick,
+    /// Since when it stands where it does.
+    pub since: (Sequence, TimeMs),
+}
+
+/// Everybody and everything that has a name outside.
+#[derive(Debug, Default)]
+pub struct Register {
+    people: Vec<Person>,
+    names: BTreeMap<String, u32>,
+    listings: Vec<Listing>,
+    orders: BTreeMap<OrderNo, Standing>,
+}
+
+impl Register {
+    /// Takes in one effect of a record. Orders that it ends are forgotten, so whoever wants to
+    /// name them asks first.
+    pub fn follow(&mut self, record: &Record, effect: &Effect) {
+        let (at, time) = (record.sequence, record.time);
+        match effect {
+            Effect::UserCreated { profile_name, .. } => {
+                let count = self.names.entry(profile_name.clone()).or_default();
+                *count = count.saturating_add(1);
+                let (id, name) = (UserId::derive(time, at, 0), profile_name.clone());
+                self.people.push(Person { id, name });
+            }
+            Effect::MarketCreated { draft, .. } => {
+                let (id, question) = (MarketId::derive(time, at, 0), draft.questions.en.clone());
+                self.listings.push(Listing { id, question, status: MarketStatus::Draft });
+            }
+            Effect::MarketRevised { market, revision } => {
+                let listing = self.listings.get_mut(market.index());
+                if let (Some(listing), Some(questions)) = (listing, &revision.questions) {
+                    listing.question.clone_from(&questions.en);
+                }
+            }
+            Effect::MarketMoved { market, to, .. } => {
+                if let Some(listing) = self.listings.get_mut(market.index()) {
+                    listing.status = *to;
+                }
+            }
+            Effect::OrderAccepted { order, terms } => self.enter(*order, terms, record),
+            Effect::OrderAmended { order, price, .. } => {
+                if let Some(standing) = self.orders.get_mut(order) {
+                    standing.limit = *price;
+                }
+            }
+            Effect::OrderRested { order, .. } => {
+                if let Some(standing) = self.orders.get_mut(order) {
+                    standing.since = (at, time);
+                }
+            }
+            Effect::OrderCancelled { order, .. } => drop(self.orders.remove(order)),
+            Effect::TradeMade(trade) => {
+                self.leave_if_filled(trade.taker);
+                self.leave_if_filled(trade.maker);
+            }
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, order: OrderNo, terms: &PlaceOrder, record: &Record) {
+        let standing = Standing {
+            id: order.id(record.time),
+            wording: terms.wording,
+            limit: terms.wording.yes_price(terms.price),
+            since: (record.sequence, record.time),
+        };
+        self.orders.insert(order, standing);
+    }
+
+    fn leave_if_filled(&mut self, party: Party) {
+        if party.remaining.is_zero() {
+            self.orders.remove(&party.order);
+        }
+    }
+
+    /// A user.
+    ///
+    /// # Errors
+    /// No such user: effects that name one are not this journal's.
+    pub fn person(&self, user: UserNo) -> Result<&Person, Failure> {
+        let unknown = || Failure::Failed(format!("user {} was never created", user.0));
+        self.people.get(user.index()).ok_or_else(unknown)
+    }
+
+    /// A market.
+    ///
+    /// # Errors
+    /// No such market.
+    pub fn listing(&self, market: MarketNo) -> Result<&Listing, Failure> {
+        let unknown = || Failure::Failed(format!("market {} was never created", market.0));
+        self.listings.get(market.index()).ok_or_else(unknown)
+    }
+
+    /// An order that stands, or has just come in.
+    ///
+    /// # Errors
+    /// No such order.
+    pub fn standing(&self, order: OrderNo) -> Result<&Standing, Failure> {
+        let unknown = || Failure::Failed(format!("order {} does not stand", order.0));
+        self.orders.get(&order).ok_or_else(unknown)
+    }
+
+    /// The user named.
+    ///
+    /// # Errors
+    /// Nobody is named so.
+    pub fn find_user(&self, named: Reference) -> Result<UserNo, Failure> {
+        let index = self.people.iter().position(|person| named.names_user(person.id));
+        let user = index.and_then(UserNo::next);
+        user.ok_or_else(|| Failure::Failed(format!("{named} made no user by then")))
+    }
+
+    /// The market named.
+    ///
+    /// # Errors
+    /// Nothing is named so.
+    pub fn find_market(&self, named: Reference) -> Result<MarketNo, Failure> {
+        let index = self.listings.iter().position(|listing| named.names_market(listing.id));
+        let market = index.and_then(MarketNo::next);
+        market.ok_or_else(|| Failure::Failed(format!("{named} made no market by then")))
+    }
+
+    /// A user's name, with the record that created the user if the name is not the user's alone.
+    pub fn name(&self, user: UserNo) -> String {
+        let Some(person) = self.people.get(user.index()) else { return format!("user {}", user.0) };
+        match self.names.get(&person.name) {
+            Some(1) if !person.name.is_empty() => person.name.clone(),
+            _ => format!("{} (user of record {})", person.name, person.id.sequence()),
+        }
+    }
+}
+
+/// The interface's word for a side.
+pub const fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Buy => "BUY",
+        Side::Sell => "SELL",
+    }
+}
+
+/// A wording as people say it: `buy yes`.
+pub const fn spoken(wording: Wording) -> &'static str {
+    match (wording.side, wording.outcome) {
+        (Side::Buy, Outcome::Yes) => "buy yes",
+        (Side::Buy, Outcome::No) => "buy no",
+        (Side::Sell, Outcome::Yes) => "sell yes",
+        (Side::Sell, Outcome::No) => "sell no",
+    }
+}

@@ -1,0 +1,219 @@
+//! Every question, asked of one small journal; the answers are in `tests/answers`.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
+
+mod venue;
+
+use std::fs;
+use std::path::Path;
+
+use openoutcry::exchange::script;
+use serde_json::Value;
+use venue::{as_written, ask, journal, told};
+
+/// A day at the venue: every way in which an order can come, change, trade and go.
+const DAY: &str = r#"venue USD
+user ann
+user bob
+user cat "Cat"
+deposit ann 100.00
+deposit bob 100.00
++1s deposit cat 50.00
+withdraw cat 10.00
+market rain questions "Chove?" "Will it rain?" "Lloverá?" until +1h
+publish rain
++1s ann buy yes 0.60 x10
++1s cat buy yes 0.60 x4
++1s bob sell yes 0.62 x3
+ann buy yes 0.58 x2 expires +10s
++1s bob buy no 0.41 x12
++1s cat amend ?12 x1
++1s bob cancel ?12
+cat amend ?12 price 0.61 x6
+suspend rain
++1s reopen rain
+bob sell no 0.37 x2
+bob sell yes 0.58 x9 ioc stp=cancel-maker
++1s ann buy yes 0.99 x500
+ann sell yes 0.70 x4
+ann sell yes 0.70 x8
+bob buy yes 0.70 x6
+cat buy yes 0.30 x1 post-only
+bob sell yes 0.20 x100 fok
++20s clock
+ann amend ?11 price 0.50
+cat cancel ?12
+bob sell yes 0.45 x3 stp=cancel-both
+cat cancel all rain
++1s ann cancel ?11
++1s market snow until +30s window 5s
+publish snow
+cat sell yes 0.50 x2
+ann buy yes 0.50 x1
++1m clock
+resolve snow no
++10s clock
+void rain 0.40
+"#;
+
+fn day(folder: &Path) -> std::path::PathBuf {
+    journal(folder, "day", DAY)
+}
+
+/// Asks a question of the day and holds the answer against its file.
+fn holds(name: &str, question: &str, rest: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, text) = told(question, &day(dir.path()), rest);
+    as_written(name, &format!("{text}exit code {code}\n"));
+}
+
+#[test]
+fn verify_counts_what_is_whole() {
+    holds("verify.txt", "verify", "");
+    holds("verify-bytes.txt", "verify", "--no-state");
+}
+
+#[test]
+fn rebuild_stands_at_any_moment() {
+    holds("rebuild.txt", "rebuild", "");
+    holds("rebuild-15.txt", "rebuild", "--at 15");
+    // Contracts are out in both markets.
+    holds("rebuild-38.txt", "rebuild", "--at 38");
+    holds("rebuild-0.txt", "rebuild", "--at 0");
+    holds("rebuild.json", "rebuild", "--json --at 2023-11-14T22:13:24.999Z");
+}
+
+#[test]
+fn fills_are_listed_in_every_format() {
+    holds("fills.txt", "fills", "");
+    holds("fills.csv", "fills", "--format csv");
+    holds("fills.ndjson", "fills", "--json");
+    holds("fills-user.csv", "fills", "--format csv --user 4");
+    holds("fills-order.csv", "fills", "--format csv --order 12");
+    holds("fills-from.csv", "fills", "--format csv --from 2023-11-14T22:13:26Z");
+    holds("fills-to.csv", "fills", "--format csv --to 22");
+    holds("fills-market.csv", "fills", "--format csv --market 35");
+}
+
+#[test]
+fn a_book_stands_at_any_moment() {
+    holds("book.txt", "book", "9 --at 14");
+    holds("book-1.json", "book", "9 --at 18 --levels 1 --json");
+    holds("book-end.txt", "book", "9");
+}
+
+#[test]
+fn an_account_stands_at_any_moment() {
+    holds("account.txt", "account", "2 --at 24");
+    holds("account.json", "account", "3 --json");
+}
+
+#[test]
+fn an_order_is_explained() {
+    // Partly filled as the resting order, amended, refused, crossed, cancelled.
+    for order in [11, 12, 13, 14, 15, 21, 22, 23, 24, 25, 26, 28, 32, 37] {
+        holds(&format!("explain-{order}.txt"), "explain", &order.to_string());
+    }
+    holds("explain-11-then.txt", "explain", "11 --at 14");
+    holds("explain.json", "explain", "12 --json");
+}
+
+#[test]
+fn a_dump_reads_back() {
+    holds("dump.txt", "dump", "");
+    holds("dump-part.txt", "dump", "--from 15 --to 16");
+    holds("dump.ndjson", "dump", "--from 21 --to 22 --json");
+    let dir = tempfile::tempdir().unwrap();
+    let (_, text) = told("dump", &day(dir.path()), "");
+    assert_eq!(script::parse(&text).unwrap(), script::parse(DAY).unwrap());
+}
+
+/// Asks where two journals part.
+fn parted(first: &str, second: &str, rest: &str) -> (i32, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let one = journal(dir.path(), "one", first);
+    let other = journal(dir.path(), "other", second);
+    told("diff", &one, &format!("{} {rest}", other.display()))
+}
+
+#[test]
+fn journals_part_where_they_part() {
+    assert_eq!(parted(DAY, DAY, "").0, 0);
+    let (code, text) = parted(DAY, &DAY.replace("amend ?12 x1", "amend ?12 x2"), "");
+    as_written("diff.txt", &format!("{text}exit code {code}\n"));
+    let (head, _) = DAY.split_once("suspend").unwrap();
+    let (code, text) = parted(head, DAY, "");
+    as_written("diff-prefix.txt", &format!("{text}exit code {code}\n"));
+    let (code, text) = parted(DAY, head, "--json");
+    assert_eq!(code, 3);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&value["result"], &value["shared"]), (&"second_is_prefix".into(), &18.into()));
+    assert_eq!((&value["first"]["sequence"], &value["second"]), (&19.into(), &Value::Null));
+}
+
+#[test]
+fn who_was_never_there_is_an_error_and_not_silence() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = day(dir.path());
+    let wrong = "0190a1b2-0000-7000-8000-000000000000";
+    for rest in [
+        format!("fills {wrong} --market"),
+        format!("fills {wrong} --user"),
+        format!("fills {wrong} --order"),
+        format!("book {wrong}"),
+        format!("account {wrong}"),
+        format!("explain {wrong}"),
+        "explain 10".to_owned(),
+        "account 9".to_owned(),
+        "book 9 --at 8".to_owned(),
+    ] {
+        let mut words: Vec<&str> = rest.split(' ').collect();
+        let question = words.remove(0);
+        if words.len() == 2 {
+            words.swap(0, 1);
+        }
+        let rest = if question == "book" && words[0] == "--at" {
+            "9 --at 8".into()
+        } else {
+            words.join(" ")
+        };
+        assert_eq!(told(question, &file, &rest).0, 1, "{question} {rest}");
+    }
+    for rest in ["--at yesterday", "--at 1969-12-31T23:59:59Z", "--at -1"] {
+        assert_eq!(told("rebuild", &file, rest).0, 2, "{rest}");
+    }
+    assert_eq!(told("fills", &file, "--json --format csv").0, 2);
+    assert_eq!(told("explain", &file, "ann").0, 2);
+}
+
+#[test]
+fn damage_ends_a_stream_with_code_3_on_stderr() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = day(dir.path());
+    let mut bytes = fs::read(&file).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let path = file.to_str().unwrap();
+    for question in ["fills", "dump"] {
+        let output = ask(&[question, path, "--json"]);
+        assert_eq!(output.status.code(), Some(3));
+        let fault: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((&fault["block"], &fault["sound_until"]), (&41.into(), &40.into()), "{fault}");
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
+        }
+    }
+    let output = ask(&["diff", path, path, "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn help_teaches() {
+    let output = ask(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    let help = String::from_utf8(output.stdout).unwrap();
+    for taught in ["explain journal.blocks", "lock", "Exit codes", "2026-08-10T18:00:00Z"] {
+        assert!(help.contains(taught), "{taught}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Journals for tests: made in memory from scripts or commands, written as exported files, and
+//! the tool asked about them.
+
+#![allow(dead_code)] // each test uses its part
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Output};
+
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::script;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::{Journal, portable};
+
+/// Writes records as an exported file, at most `each` of them in a block.
+pub fn export(records: impl IntoIterator<Item = Record>, each: usize, file: &Path) {
+    let mut journal = MemoryJournal::new();
+    let mut builder = BlockBuilder::new(journal.head());
+    for record in records {
+        let mut next = Some(record);
+        while let Some(record) = next.take() {
+            let full = builder.count() >= each;
+            let refill = if full { Some(record) } else { builder.push(record).err().map(|r| r.0) };
+            if let Some(record) = refill {
+                journal.append(builder.build().unwrap()).unwrap();
+                builder = BlockBuilder::new(journal.head());
+                next = Some(record);
+            }
+        }
+    }
+    if !builder.is_empty() {
+        journal.append(builder.build().unwrap()).unwrap();
+    }
+    portable::export(journal.read(Sequence::new(1)), file).unwrap();
+}
+
+/// Writes a script's records as an exported file of that name.
+pub fn journal(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(name);
+    export(script::parse(text).unwrap(), 4, &file);
+    file
+}
+
+/// Asks the tool.
+pub fn ask<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
+    let tool = env!("CARGO_BIN_EXE_openoutcry-replay");
+    Process::new(tool).args(arguments).output().unwrap()
+}
+
+/// Asks the tool; answers its exit code and what it said on stdout, the journal's path left out.
+pub fn told(question: &str, file: &Path, rest: &str) -> (i32, String) {
+    let mut arguments = vec![question.to_owned(), file.to_str().unwrap().to_owned()];
+    arguments.extend(rest.split_whitespace().map(str::to_owned));
+    let output = ask(&arguments);
+    let folder = format!("{}/", file.parent().unwrap().display());
+    let text = String::from_utf8(output.stdout).unwrap().replace(&folder, "");
+    (output.status.code().unwrap(), text)
+}
+
+/// Holds an answer against the file of that name in `tests/answers`. `UPDATE=1` rewrites the file;
+/// read the difference before you keep it.
+pub fn as_written(name: &str, answer: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/answers").join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, answer).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(answer, written, "{name}");
+}
