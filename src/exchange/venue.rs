@@ -6,9 +6,10 @@ use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
 use super::command::{KeyHash, Role};
 use super::effect::Effect;
 use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;
-use super::rules::{MONEY_SUPPLY_MAX, RULES_VERSION, Rules};
+use super::rules::Rules;
 use super::units::Money;
 use super::{Exchange, Stamp, Stop};
 
@@ -39,8 +40,12 @@ impl Exchange {
         rules: &Rules,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if self.rules.is_some() || rules.version != RULES_VERSION {
+        if self.rules.is_some() {
             return Err(Stop::Refused(Reject::VenueAlreadyOpen));
+        }
+        // Refused, the venue would stay shut and every record after it be refused in silence.
+        if !rules.known() {
+            return Err(Stop::Broken(Broken::UnknownRules));
         }
         self.rules = Some(rules.clone());
         effects.push(Effect::VenueOpened(rules.clone()));
@@ -104,7 +109,7 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.known_user(user)?;
         let supply = self.ledger.net_deposits().plus(amount)?;
-        if supply.get() > i128::from(MONEY_SUPPLY_MAX.get()) {
+        if supply.get() > i128::from(self.rules_in_force()?.money_supply_max.get()) {
             return Err(Stop::Refused(Reject::DepositLimit));
         }
         self.ledger.deposit(user, amount)?;

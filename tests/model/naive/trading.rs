@@ -97,8 +97,11 @@ impl Naive {
             return Err(Reject::OrderTooLate);
         }
         let rules = self.rules.as_ref().expect("an open venue");
+        let own = self.open_orders(terms.user).len();
+        let everybodys = self.orders.values().filter(|order| order.rests).count();
         if matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
-            && self.open_orders(terms.user).len() >= rules.user_open_orders_max as usize
+            && (own >= rules.user_open_orders_max as usize
+                || everybodys >= rules.venue_open_orders_max as usize)
         {
             return Err(Reject::OpenOrderLimit);
         }
