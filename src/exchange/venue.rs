@@ -31,7 +31,8 @@ pub struct Key {
 pub struct KeyRing {
     /// By key number.
     pub keys: Vec<Key>,
-    known: FxHashSet<KeyHash>,
+    /// Hashes of the keys in force.
+    in_force: FxHashSet<KeyHash>,
 }
 
 impl Exchange {
@@ -75,12 +76,12 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        if self.keys.known.contains(&hash) {
+        if self.keys.in_force.contains(&hash) {
             return Err(Stop::Refused(Reject::KeyTaken));
         }
         let key = KeyNo::next(self.keys.keys.len()).ok_or(Reject::VenueFull)?;
         self.keys.keys.push(Key { user, role, hash, revoked: false });
-        self.keys.known.insert(hash);
+        self.keys.in_force.insert(hash);
         effects.push(Effect::KeyAdded { user, key, role, label: label.to_owned(), hash });
         Ok(())
     }
@@ -97,6 +98,8 @@ impl Exchange {
             return Err(Stop::Refused(Reject::KeyNotFound));
         }
         known.revoked = true;
+        // An operator who goes back to an earlier key must not be locked out by it.
+        self.keys.in_force.remove(&known.hash);
         effects.push(Effect::KeyRevoked { user, key });
         Ok(())
     }

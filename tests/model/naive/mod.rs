@@ -172,7 +172,7 @@ impl Naive {
         match command {
             Command::AddKey { user, role, label, hash } => {
                 self.known_user(*user)?;
-                if self.keys.iter().any(|key| key.hash == hash.0) {
+                if self.keys.iter().any(|key| key.hash == hash.0 && !key.revoked) {
                     return Err(Reject::KeyTaken);
                 }
                 let key = KeyNo(u32::try_from(self.keys.len()).expect("few keys"));
