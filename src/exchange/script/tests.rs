@@ -219,6 +219,11 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn records_survive_print_and_parse(records in records()) {
         let script = print(&records);
