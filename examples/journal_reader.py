@@ -18,12 +18,15 @@ RECORD_HEADER = struct.Struct("<IHHq")
 BLOCK_BYTES_MAX = 60_000
 TIME_MAX = 253_402_300_799_999
 ORDER_LOTS_MAX = 100_000_000_000_000
+VENUE_OPEN_ORDERS_CEILING = 33_554_432
+MONEY_SUPPLY_CEILING = 9_000_000_000_000_000_000
 INTEGERS = {"u8": "<B", "u32": "<I", "u64": "<Q", "i64": "<q"}
 
 # number: (name, {field: type}); every kind is at version 1.
 KINDS = {
     1: ("open_venue", {"rules_version": "u32", "currency": "text",
-                       "user_open_orders_max": "u32"}),
+                       "user_open_orders_max": "u32",
+                       "venue_open_orders_max": "u32", "money_supply_max": "i64"}),
     2: ("create_user", {"profile_name": "text", "profile_pic": "text"}),
     3: ("add_key", {"user": "u32", "role": "u8", "label": "text", "hash": "bytes32"}),
     4: ("revoke_key", {"user": "u32", "key": "u32"}),
@@ -66,7 +69,9 @@ KINDS = {
 RANGES = {"role": (1, 2), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
-          "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX)}
+          "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
+          "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
+          "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
 
 
 class Damaged(Exception):

@@ -6,6 +6,7 @@ mod records;
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use openoutcry::journal::block::{
     BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockFault, ChainHash, Head, RawBlock,
@@ -30,7 +31,11 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig {
+        cases: 1024,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_command_is_read_as_written(command in command(), time in time()) {
@@ -130,6 +135,21 @@ fn values_out_of_range_are_neither_written_nor_read() {
         forged[20..28].copy_from_slice(&units.to_le_bytes());
         let read = record::decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(5, "amount")));
+    }
+    let (fits, most, supply) = (Rules::current(), u32::MAX, Money::new(i64::MAX));
+    let bytes = encoded(&Command::OpenVenue(fits.clone()), TimeMs::default());
+    let limits = bytes.len() - 12;
+    for (rules, field) in [
+        (Rules { venue_open_orders_max: most, ..fits.clone() }, "venue_open_orders_max"),
+        (Rules { money_supply_max: supply, ..fits.clone() }, "money_supply_max"),
+        (Rules { money_supply_max: Money::ZERO, ..fits.clone() }, "money_supply_max"),
+    ] {
+        let mut forged = bytes.clone();
+        forged[limits..limits + 4].copy_from_slice(&rules.venue_open_orders_max.to_le_bytes());
+        forged[limits + 4..].copy_from_slice(&rules.money_supply_max.get().to_le_bytes());
+        assert_eq!(record::admit(&Command::OpenVenue(rules)), Err(EncodeError::Field(1, field)));
+        let read = record::decode(&forged, Sequence::new(1));
+        assert_eq!(read, Err(RecordError::Field(1, field)));
     }
     let order = openoutcry::exchange::ids::OrderNo(Sequence::new(3));
     let amend =

@@ -20,6 +20,11 @@ use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{KeyNo, MarketNo, UserNo};
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
+use openoutcry::journal::block::{Block, BlockBuilder, Head};
+use openoutcry::journal::marker::Witness;
+use openoutcry::journal::memory::{MemoryJournal, MemoryStore};
+use openoutcry::journal::store::{BlockStore, StoredJournal};
+use openoutcry::journal::{self, Journal};
 
 use commands::{Step, strategies};
 use naive::Naive;
@@ -60,6 +65,34 @@ fn replay(records: &[Record]) -> (Exchange, Vec<Came>) {
     (exchange, outcomes)
 }
 
+fn block_of(head: &Head, records: &[Record]) -> Block {
+    let mut builder = BlockBuilder::new(head);
+    for record in records {
+        assert!(builder.push(record.clone()).is_ok(), "block full");
+    }
+    builder.build().unwrap()
+}
+
+/// Leaves records in a store as the bytes of blocks, each acknowledged; where they end.
+fn keep(store: &mut MemoryStore, mut head: Head, records: &[Record], block_records: usize) -> Head {
+    for some in records.chunks(block_records) {
+        let block = block_of(&head, some);
+        head = block.head();
+        store.put(block.first(), block.bytes()).unwrap();
+        store.attest(Witness { last: head.sequence, hash: head.hash }).unwrap();
+    }
+    head
+}
+
+/// What a start makes of a journal, and the effects of each of its records.
+fn read_back(journal: &MemoryJournal) -> (Exchange, Vec<Vec<Effect>>) {
+    let (mut exchange, mut told) = (Exchange::new(), Vec::new());
+    let tell = |_: &Record, effects: &[Effect]| told.push(effects.to_vec());
+    let head = journal::replay::replay(journal.read(Sequence::new(1)), &mut exchange, tell);
+    assert_eq!(head.as_ref(), Ok(journal.head()));
+    (exchange, told)
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(strategies::step(), 1..60)
 }
@@ -96,19 +129,39 @@ proptest! {
         prop_assert_eq!(once, twice);
     }
 
+    /// Everything goes through bytes: the first life's blocks into a store, the second life's
+    /// state out of it, and on.
     #[test]
     fn a_restart_at_any_point_changes_nothing(
         steps in steps(),
         cut in any::<prop::sample::Index>(),
+        block_records in 1..9_usize,
     ) {
         let records = records(&steps);
         let (_, straight) = replay(&records);
-        let cut = cut.index(records.len());
-        let (mut restarted, before) = replay(&records[..cut]);
-        prop_assert_eq!(&before[..], &straight[..cut]);
-        for (record, expected) in records[cut..].iter().zip(&straight[cut..]) {
-            prop_assert_eq!(&apply(&mut restarted, record), expected, "{:?}", record);
+        let cut = cut.index(records.len() + 1);
+        let mut store = MemoryStore::new();
+        let head = keep(&mut store, Head::START, &records[..cut], block_records);
+
+        let (mut journal, recovered) = StoredJournal::over(store).unwrap();
+        prop_assert_eq!(recovered.head, head);
+        let (mut exchange, told) = read_back(&journal);
+        let expected: Vec<_> = straight[..cut].iter().map(|(effects, _)| effects).collect();
+        prop_assert_eq!(told.iter().collect::<Vec<_>>(), expected);
+        if let Some((_, digest)) = straight[..cut].last() {
+            prop_assert_eq!(&exchange.digest().unwrap(), digest);
         }
+
+        let mut ahead = straight[cut..].iter();
+        for some in records[cut..].chunks(block_records) {
+            let durable = journal.append(block_of(journal.head(), some)).unwrap();
+            for record in durable.records() {
+                prop_assert_eq!(Some(&apply(&mut exchange, record)), ahead.next(), "{:?}", record);
+            }
+        }
+        prop_assert!(ahead.next().is_none());
+        let (again, _) = read_back(&journal);
+        prop_assert_eq!(again.digest().unwrap(), exchange.digest().unwrap());
     }
 
     /// Told apart by putting a clock that finds nothing due in the record's place.

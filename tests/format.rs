@@ -175,7 +175,9 @@ fn outcome(outcome: Outcome) -> u8 {
 fn fields(command: &Command) -> Value {
     match command {
         Command::OpenVenue(rules) => json!({ "rules_version": rules.version,
-            "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max }),
+            "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max,
+            "venue_open_orders_max": rules.venue_open_orders_max,
+            "money_supply_max": rules.money_supply_max.get() }),
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }

@@ -8,7 +8,6 @@ use super::ledger::Purse;
 use super::lifecycle::MarketStatus;
 use super::orders::{Order, Slot};
 use super::reject::Reject;
-use super::rules::VENUE_OPEN_ORDERS_MAX;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
@@ -46,9 +45,10 @@ impl Exchange {
         if terms.valid_until.is_some_and(|valid_until| at.time > valid_until) {
             return Err(Stop::Refused(Reject::OrderTooLate));
         }
+        let rules = self.rules_in_force()?;
         if rests
-            && (self.orders.count_of(terms.user) >= self.user_open_orders_max()
-                || self.orders.count() >= VENUE_OPEN_ORDERS_MAX)
+            && (self.orders.count_of(terms.user) >= rules.user_open_orders_max
+                || self.orders.count() >= rules.venue_open_orders_max)
         {
             return Err(Stop::Refused(Reject::OpenOrderLimit));
         }

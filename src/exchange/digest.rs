@@ -113,6 +113,8 @@ impl Exchange {
             image.u64(u64::from(rules.version));
             image.text(&rules.currency);
             image.u64(u64::from(rules.user_open_orders_max));
+            image.u64(u64::from(rules.venue_open_orders_max));
+            image.i64(rules.money_supply_max.get());
         }
         let slugs = self.catalogue.slugs_sorted();
         image.count(slugs.len());

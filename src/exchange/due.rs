@@ -73,8 +73,8 @@ impl Exchange {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
                     self.withdraw(slot, CancelReason::Expired, effects)?;
                 }
-                Due::Deadline(market) => self.pull(market, Trigger::Close, effects)?,
-                Due::WindowEnd(market) => self.pull(market, Trigger::Settle, effects)?,
+                Due::Deadline(market) => self.pull(market, Trigger::Close, at, effects)?,
+                Due::WindowEnd(market) => self.pull(market, Trigger::Settle, at, effects)?,
             }
         }
         Ok(())

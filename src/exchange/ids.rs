@@ -157,6 +157,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn ids_lead_to_their_record_and_sort_as_it_does(
             ms in 0..TimeMs::MAX.get(), later in 0..1000_i64,

@@ -25,6 +25,10 @@ pub enum Broken {
     /// Something would have become negative.
     #[error("a balance would have become negative")]
     Negative,
+    /// A venue opened under rules that this program does not know. Whatever it did with the
+    /// records that follow would be a guess.
+    #[error("the venue was opened under rules that this version does not know")]
+    UnknownRules,
     /// A record that does not follow on the last one.
     #[error("record out of order")]
     OutOfOrder,

@@ -7,6 +7,7 @@ use super::effect::{CancelReason, Effect};
 use super::ids::MarketNo;
 use super::invariant::Broken;
 use super::lifecycle::{MarketStatus, Trigger};
+use super::orders::Order;
 use super::reject::Reject;
 use super::units::{SettlementPrice, TimeMs};
 use super::{Exchange, Stamp, Stop};
@@ -58,6 +59,20 @@ impl Market {
             status => status,
         }
     }
+
+    /// Why an order that stands here would be gone at `now`, had every clock come in time:
+    /// whichever came first, its expiry or the market's deadline; of the two at one moment, the
+    /// expiry, as on the schedule. `None` while it rightly stands. Holds until the market's
+    /// deadline is moved.
+    pub fn overtaken(&self, order: &Order, now: TimeMs) -> Option<CancelReason> {
+        if order.expired(now.min(self.deadline)) {
+            Some(CancelReason::Expired)
+        } else if now >= self.deadline {
+            Some(CancelReason::MarketClosed)
+        } else {
+            None
+        }
+    }
 }
 
 impl Exchange {
@@ -71,7 +86,7 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.admit(market, trigger, at)?;
         self.close_if_overdue(market, at, effects)?;
-        Ok(self.pull(market, trigger, effects)?)
+        Ok(self.pull(market, trigger, at, effects)?)
     }
 
     /// Reopens a market: as it was, or with a new deadline.
@@ -97,7 +112,7 @@ impl Exchange {
         if let Some(deadline) = deadline {
             self.set_deadline(market, deadline)?;
         }
-        Ok(self.pull(market, trigger, effects)?)
+        Ok(self.pull(market, trigger, at, effects)?)
     }
 
     /// Announces the outcome; trading ends first.
@@ -111,14 +126,14 @@ impl Exchange {
         self.admit(market, Trigger::Resolve, at)?;
         self.close_if_overdue(market, at, effects)?;
         if self.market_state(market)?.status.keeps_orders() {
-            self.pull(market, Trigger::Close, effects)?;
+            self.pull(market, Trigger::Close, at, effects)?;
         }
         let state = self.market_mut(market)?;
         state.winner = Some(winner);
         let window_seconds = state.dispute_window_seconds;
-        self.pull(market, Trigger::Resolve, effects)?;
+        self.pull(market, Trigger::Resolve, at, effects)?;
         if window_seconds == 0 {
-            return Ok(self.pull(market, Trigger::Settle, effects)?);
+            return Ok(self.pull(market, Trigger::Settle, at, effects)?);
         }
         let end = at.time.after_seconds(window_seconds);
         self.market_mut(market)?.window_end = Some(end);
@@ -139,7 +154,7 @@ impl Exchange {
         self.leave(market)?;
         let from = self.market_state(market)?.status;
         self.arrive(market, from, MarketStatus::Voided, Some(price), effects)?;
-        self.clear_book(market, CancelReason::MarketVoided, effects)?;
+        self.clear_book(market, CancelReason::MarketVoided, at, effects)?;
         Ok(self.pay_out(market, price, effects)?)
     }
 
@@ -186,7 +201,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         if self.market_state(market)?.overdue(at.time) {
-            self.pull(market, Trigger::Close, effects)?;
+            self.pull(market, Trigger::Close, at, effects)?;
         }
         Ok(())
     }
@@ -196,6 +211,7 @@ impl Exchange {
         &mut self,
         market: MarketNo,
         trigger: Trigger,
+        at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let from = self.market_state(market)?.status;
@@ -209,7 +225,7 @@ impl Exchange {
         };
         self.arrive(market, from, to, settled_at, effects)?;
         if !to.keeps_orders() {
-            self.clear_book(market, CancelReason::MarketClosed, effects)?;
+            self.clear_book(market, CancelReason::MarketClosed, at, effects)?;
         }
         match settled_at {
             Some(price) => self.pay_out(market, price, effects),
@@ -259,17 +275,19 @@ impl Exchange {
         Ok(())
     }
 
-    /// Cancels every resting order of a market, oldest first.
+    /// Cancels every resting order of a market, oldest first: for `reason`, unless its time was
+    /// over before.
     fn clear_book(
         &mut self,
         market: MarketNo,
         reason: CancelReason,
+        at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let mut slots = self.market_state(market)?.book.slots(&self.orders);
         self.orders.sort_oldest_first(&mut slots);
         for slot in slots {
-            self.withdraw(slot, reason, effects)?;
+            self.withdraw_unless_overtaken(slot, reason, at, effects)?;
         }
         self.market_mut(market)?.book = Book::default();
         Ok(())

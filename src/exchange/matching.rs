@@ -128,7 +128,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         let slot = self.find_own(user, no)?;
-        Ok(self.withdraw_for_owner(slot, at, effects)?)
+        Ok(self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?)
     }
 
     /// Cancels all of a user's resting orders, oldest first, optionally of one market only.
@@ -145,7 +145,7 @@ impl Exchange {
         }
         for slot in self.orders.of_user_oldest_first(user)? {
             if market.is_none_or(|market| self.orders.get(slot).is_ok_and(|o| o.market == market)) {
-                self.withdraw_for_owner(slot, at, effects)?;
+                self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
             }
         }
         Ok(())
@@ -279,16 +279,17 @@ impl Exchange {
         self.tell_cancelled(&order, reason, true, effects)
     }
 
-    /// Cancels a resting order because its owner asks, unless its time was over before.
-    fn withdraw_for_owner(
+    /// Cancels a resting order for this reason, unless an earlier one is due and not journaled.
+    pub(super) fn withdraw_unless_overtaken(
         &mut self,
         slot: Slot,
+        reason: CancelReason,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let expired = self.orders.get(slot)?.expired(at.time);
-        let reason = if expired { CancelReason::Expired } else { CancelReason::User };
-        self.withdraw(slot, reason, effects)
+        let order = self.orders.get(slot)?;
+        let due = self.market_state(order.market)?.overtaken(order, at.time);
+        self.withdraw(slot, due.unwrap_or(reason), effects)
     }
 
     /// Takes an order off its book, out of the pool and off the schedule.

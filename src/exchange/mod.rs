@@ -140,8 +140,9 @@ impl Exchange {
         (0..).map(MarketNo).zip(&self.markets)
     }
 
-    fn user_open_orders_max(&self) -> u32 {
-        self.rules.as_ref().map_or(0, |rules| rules.user_open_orders_max)
+    /// The rules that commands are judged by.
+    fn rules_in_force(&self) -> Result<&Rules, Reject> {
+        self.rules.as_ref().ok_or(Reject::VenueNotOpen)
     }
 
     /// Applies the next record and appends what happened to `effects`: at least one effect, unless
@@ -149,8 +150,9 @@ impl Exchange {
     /// nothing and has the one effect [`Effect::Refused`].
     ///
     /// # Errors
-    /// [`Broken`] if the record does not follow on the last one, or if the state contradicts
-    /// itself. The state is then not to be used any more.
+    /// [`Broken`] if the record does not follow on the last one, if it opens a venue under rules
+    /// that this version does not know, or if the state contradicts itself. The state is then not
+    /// to be used any more.
     pub fn apply(&mut self, record: &Record, effects: &mut Vec<Effect>) -> Result<(), Broken> {
         if record.sequence != self.sequence.next() || record.time < self.time {
             return Err(Broken::OutOfOrder);
@@ -180,9 +182,7 @@ impl Exchange {
         if let C::OpenVenue(rules) = command {
             return self.open_venue(rules, effects);
         }
-        if self.rules.is_none() {
-            return Err(Stop::Refused(Reject::VenueNotOpen));
-        }
+        self.rules_in_force()?;
         match command {
             C::OpenVenue(_) => Err(Stop::Refused(Reject::VenueAlreadyOpen)),
             C::PlaceOrder(terms) => self.place_order(terms, at, effects),
@@ -257,6 +257,75 @@ mod tests {
         })
     }
 
+    fn open_ended() -> MarketDraft {
+        MarketDraft {
+            questions: Localized::default(),
+            descriptions: Localized::default(),
+            yes_text: Localized::default(),
+            no_text: Localized::default(),
+            logo: String::new(),
+            deadline: TimeMs::MAX,
+            categories: Vec::new(),
+            event: None,
+            highlighted: false,
+            dispute_window_seconds: 0,
+        }
+    }
+
+    /// A refusal would let a replay go on and refuse every record after it.
+    #[test]
+    fn unknown_rules_open_nothing_and_stop_the_replay() {
+        let known = Rules::current();
+        let beyond = |money: Money| Money::new(money.get() + 1);
+        let unknown = [
+            Rules { version: 0, ..known.clone() },
+            Rules { version: known.version + 1, ..known.clone() },
+            Rules { venue_open_orders_max: known.venue_open_orders_max + 1, ..known.clone() },
+            Rules { money_supply_max: beyond(known.money_supply_max), ..known.clone() },
+            Rules { money_supply_max: Money::ZERO, ..known.clone() },
+        ];
+        let record = |sequence, rules| Record {
+            sequence,
+            time: TimeMs::default(),
+            command: Command::OpenVenue(rules),
+        };
+        for rules in unknown {
+            let (mut exchange, mut effects) = (Exchange::new(), Vec::new());
+            let first = record(exchange.sequence().next(), rules);
+            let applied = exchange.apply(&first, &mut effects);
+            assert_eq!((applied, &effects[..]), (Err(Broken::UnknownRules), &[][..]), "{first:?}");
+            assert!(exchange.rules().is_none());
+        }
+        let mut exchange = Exchange::new();
+        tell(&mut exchange, Command::OpenVenue(known.clone()));
+        let again = tell(&mut exchange, Command::OpenVenue(Rules { version: 9, ..known }));
+        assert_eq!(again, [Effect::Refused(Reject::VenueAlreadyOpen)]);
+    }
+
+    /// What the venue was opened with holds, not what this version would open one with.
+    #[test]
+    fn the_limits_are_those_of_the_first_record() {
+        let mut exchange = Exchange::new();
+        let money_supply_max = Money::new(1_000_000_000);
+        let rules = Rules { venue_open_orders_max: 1, money_supply_max, ..Rules::current() };
+        tell(&mut exchange, Command::OpenVenue(rules));
+        let (profile_name, profile_pic) = (String::new(), String::new());
+        tell(&mut exchange, Command::CreateUser { profile_name, profile_pic });
+        let mut deposit = |units| {
+            let amount = Money::new(units);
+            tell(&mut exchange, Command::Deposit { user: UserNo(0), amount })
+        };
+        assert!(!matches!(deposit(999_999_999)[..], [Effect::Refused(_)]));
+        assert_eq!(deposit(2), [Effect::Refused(Reject::DepositLimit)]);
+        assert!(!matches!(deposit(1)[..], [Effect::Refused(_)]));
+        tell(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
+        tell(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
+        tell(&mut exchange, buy(0, Outcome::Yes, 1, 1));
+        assert_eq!(exchange.open_orders_count(), 1);
+        let more = tell(&mut exchange, buy(0, Outcome::Yes, 1, 1));
+        assert_eq!(more, [Effect::Refused(Reject::OpenOrderLimit)]);
+    }
+
     /// The whole of an exchange in one test: two traders bet against each other, one of them
     /// closes the bet, the market pays, and all the money is still there.
     #[test]
@@ -270,19 +339,7 @@ mod tests {
         for user in [UserNo(0), UserNo(1)] {
             tell(&mut exchange, Command::Deposit { user, amount: Money::new(1_000_000_000) });
         }
-        let draft = MarketDraft {
-            questions: Localized::default(),
-            descriptions: Localized::default(),
-            yes_text: Localized::default(),
-            no_text: Localized::default(),
-            logo: String::new(),
-            deadline: TimeMs::MAX,
-            categories: Vec::new(),
-            event: None,
-            highlighted: false,
-            dispute_window_seconds: 0,
-        };
-        tell(&mut exchange, Command::CreateMarket(Box::new(draft)));
+        tell(&mut exchange, Command::CreateMarket(Box::new(open_ended())));
         tell(&mut exchange, Command::PublishMarket { market: MarketNo(0) });
 
         // Ann buys yes at 0.60, Bob buys no at 0.45: together 1.05, so they trade, at Ann's price.

@@ -16,7 +16,8 @@ pub enum Reject {
     /// No such key, or another user's.
     #[error("the user has no such key")]
     KeyNotFound,
-    /// The key exists already.
+    /// The key is in force already, here or with another user. One that was revoked may be given
+    /// anew.
     #[error("this key is already in use")]
     KeyTaken,
     /// No such category.

@@ -6,13 +6,14 @@ use super::units::Money;
 /// The version of the rules in this file. A change in what any command does gets a new one.
 pub const RULES_VERSION: u32 = 1;
 
-/// Orders on all books together. Slots are numbered by 32 bits, and one command may fill or
-/// cancel every resting order, each trade taking an index of 26 bits in its id.
-pub const VENUE_OPEN_ORDERS_MAX: u32 = 1 << 25;
+/// No rules may allow more orders on all books together. Slots are numbered by 32 bits, and one
+/// command may fill or cancel every resting order, each trade taking an index of 26 bits in its
+/// id.
+pub const VENUE_OPEN_ORDERS_CEILING: u32 = 1 << 25;
 
-/// All deposits less all withdrawals: 90 billion. No account can then hold more than the range of
-/// [`Money`], whoever wins against whom.
-pub const MONEY_SUPPLY_MAX: Money = Money::new(9_000_000_000_000_000_000);
+/// No rules may allow more money in a venue: 90 billion. No account can then hold more than the
+/// range of [`Money`], whoever wins against whom.
+pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 
 /// What a venue is opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +24,42 @@ pub struct Rules {
     pub currency: String,
     /// Open orders one user may have; the next is refused (semantics 7: 10,000).
     pub user_open_orders_max: u32,
+    /// Orders that may stand on all books together; the next is refused. At most
+    /// [`VENUE_OPEN_ORDERS_CEILING`].
+    pub venue_open_orders_max: u32,
+    /// What all deposits less all withdrawals may come to; a deposit beyond is refused. More
+    /// than zero, at most [`MONEY_SUPPLY_CEILING`].
+    pub money_supply_max: Money,
 }
 
 impl Rules {
     /// The rules of a new venue.
     pub fn current() -> Rules {
-        Rules { version: RULES_VERSION, currency: "USD".to_owned(), user_open_orders_max: 10_000 }
+        Rules {
+            version: RULES_VERSION,
+            currency: "USD".to_owned(),
+            user_open_orders_max: 10_000,
+            venue_open_orders_max: VENUE_OPEN_ORDERS_CEILING,
+            money_supply_max: MONEY_SUPPLY_CEILING,
+        }
+    }
+
+    /// Whether this program can keep them: a version it knows, no limit beyond its ceiling.
+    pub fn known(&self) -> bool {
+        self.version == RULES_VERSION && self.within_ceilings().is_ok()
+    }
+
+    /// Whether every limit is one that a venue can have.
+    ///
+    /// # Errors
+    /// The name of the first that is not.
+    pub fn within_ceilings(&self) -> Result<(), &'static str> {
+        if self.venue_open_orders_max > VENUE_OPEN_ORDERS_CEILING {
+            return Err("venue_open_orders_max");
+        }
+        if self.money_supply_max <= Money::ZERO || self.money_supply_max > MONEY_SUPPLY_CEILING {
+            return Err("money_supply_max");
+        }
+        Ok(())
     }
 }

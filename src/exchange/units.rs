@@ -594,6 +594,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn quantities_survive_print_and_parse(lots in 1..=ORDER_LOTS_MAX) {
             prop_assert_eq!(Lots::parse(&Lots(lots).to_string()), Ok(Lots(lots)));

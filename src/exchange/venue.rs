@@ -6,9 +6,10 @@ use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
 use super::command::{KeyHash, Role};
 use super::effect::Effect;
 use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;
-use super::rules::{MONEY_SUPPLY_MAX, RULES_VERSION, Rules};
+use super::rules::Rules;
 use super::units::Money;
 use super::{Exchange, Stamp, Stop};
 
@@ -30,7 +31,8 @@ pub struct Key {
 pub struct KeyRing {
     /// By key number.
     pub keys: Vec<Key>,
-    known: FxHashSet<KeyHash>,
+    /// Hashes of the keys in force.
+    in_force: FxHashSet<KeyHash>,
 }
 
 impl Exchange {
@@ -39,8 +41,12 @@ impl Exchange {
         rules: &Rules,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        if self.rules.is_some() || rules.version != RULES_VERSION {
+        if self.rules.is_some() {
             return Err(Stop::Refused(Reject::VenueAlreadyOpen));
+        }
+        // Refused, the venue would stay shut and every record after it be refused in silence.
+        if !rules.known() {
+            return Err(Stop::Broken(Broken::UnknownRules));
         }
         self.rules = Some(rules.clone());
         effects.push(Effect::VenueOpened(rules.clone()));
@@ -70,12 +76,12 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
-        if self.keys.known.contains(&hash) {
+        if self.keys.in_force.contains(&hash) {
             return Err(Stop::Refused(Reject::KeyTaken));
         }
         let key = KeyNo::next(self.keys.keys.len()).ok_or(Reject::VenueFull)?;
         self.keys.keys.push(Key { user, role, hash, revoked: false });
-        self.keys.known.insert(hash);
+        self.keys.in_force.insert(hash);
         effects.push(Effect::KeyAdded { user, key, role, label: label.to_owned(), hash });
         Ok(())
     }
@@ -92,6 +98,8 @@ impl Exchange {
             return Err(Stop::Refused(Reject::KeyNotFound));
         }
         known.revoked = true;
+        // An operator who goes back to an earlier key must not be locked out by it.
+        self.keys.in_force.remove(&known.hash);
         effects.push(Effect::KeyRevoked { user, key });
         Ok(())
     }
@@ -104,7 +112,7 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.known_user(user)?;
         let supply = self.ledger.net_deposits().plus(amount)?;
-        if supply.get() > i128::from(MONEY_SUPPLY_MAX.get()) {
+        if supply.get() > i128::from(self.rules_in_force()?.money_supply_max.get()) {
             return Err(Stop::Refused(Reject::DepositLimit));
         }
         self.ledger.deposit(user, amount)?;

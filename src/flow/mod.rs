@@ -371,6 +371,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn merging_does_not_depend_on_the_pairs_in_hand(
             yes in -1_000_i128..1_000, no in -1_000_i128..1_000, cash in -1_000_i128..1_000,

@@ -77,10 +77,11 @@ pub fn kind_name(kind: u16) -> &'static str {
     KINDS.iter().find(|(number, _, _)| *number == kind).map_or("unknown", |(_, _, name)| name)
 }
 
-/// Checks what the types of a command leave open: amounts, quantities, the currency's form.
+/// Checks what the types of a command leave open: amounts, quantities, the currency's form, the
+/// venue's limits.
 pub fn check(command: &Command) -> Result<(), BadField> {
     match command {
-        Command::OpenVenue(rules) => currency(rules),
+        Command::OpenVenue(rules) => venue(rules),
         Command::Deposit { amount, .. } | Command::Withdraw { amount, .. } => positive(*amount),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::AmendOrder { quantity: Some(quantity), .. } => order_quantity(*quantity),
@@ -88,10 +89,13 @@ pub fn check(command: &Command) -> Result<(), BadField> {
     }
 }
 
-fn currency(rules: &Rules) -> Result<(), BadField> {
+fn venue(rules: &Rules) -> Result<(), BadField> {
     let letters = rules.currency.bytes().all(|b| b.is_ascii_uppercase());
     let fits = CURRENCY_LETTERS.contains(&rules.currency.len());
-    if letters && fits { Ok(()) } else { Err(BadField("currency")) }
+    if !(letters && fits) {
+        return Err(BadField("currency"));
+    }
+    rules.within_ceilings().map_err(BadField)
 }
 
 fn positive(amount: Money) -> Result<(), BadField> {

@@ -203,6 +203,8 @@ struct OpenVenueV1<'a> {
     rules_version: u32,
     currency: &'a str,
     user_open_orders_max: u32,
+    venue_open_orders_max: u32,
+    money_supply_max: i64,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateUserV1<'a> {

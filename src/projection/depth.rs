@@ -340,6 +340,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn the_levels_are_the_standing_orders_added_up(
             steps in prop::collection::vec(step(), 1..120),

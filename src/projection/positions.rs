@@ -384,6 +384,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn rows_come_and_go_like_entries_of_a_map(
             steps in prop::collection::vec((0..2_u32, 0..4_u32, 0..3_u64, 0..3_u64), 1..100),

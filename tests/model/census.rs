@@ -10,17 +10,20 @@ use openoutcry::exchange::reject::Reject;
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 31] = [
+const EXPECTED: [&str; 34] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
     "amended true",
     "cancelled Expired by AdvanceClock",
     "cancelled Expired by CancelOrder",
+    "cancelled Expired by CloseMarket",
     "cancelled Expired by PlaceOrder",
     "cancelled FokNotFillable by PlaceOrder",
     "cancelled IocRemainder by PlaceOrder",
     "cancelled MarketClosed by AdvanceClock",
+    "cancelled MarketClosed by CancelOrder",
+    "cancelled MarketClosed by CancelOrders",
     "cancelled MarketClosed by CloseMarket",
     "cancelled MarketClosed by ResolveMarket",
     "cancelled MarketVoided by VoidMarket",

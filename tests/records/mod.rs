@@ -9,7 +9,7 @@ use openoutcry::exchange::command::{
     Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use openoutcry::exchange::units::{
     Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -52,15 +52,22 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
 }
 
+fn rules() -> impl Strategy<Value = Rules> {
+    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, 1..=MONEY_SUPPLY_CEILING.get());
+    (any::<u32>(), "[A-Z]{3,8}", limits).prop_map(|(version, currency, (user, venue, supply))| {
+        Rules {
+            version,
+            currency,
+            user_open_orders_max: user,
+            venue_open_orders_max: venue,
+            money_supply_max: Money::new(supply),
+        }
+    })
+}
+
 fn venue_command() -> BoxedStrategy<Command> {
     prop_oneof![
-        (any::<u32>(), "[A-Z]{3,8}", any::<u32>()).prop_map(
-            |(version, currency, user_open_orders_max)| Command::OpenVenue(Rules {
-                version,
-                currency,
-                user_open_orders_max
-            })
-        ),
+        rules().prop_map(Command::OpenVenue),
         (text(), text()).prop_map(|(profile_name, profile_pic)| Command::CreateUser {
             profile_name,
             profile_pic

@@ -11,7 +11,7 @@
 //! record's own time, `+5s` or `-5s`; `TEXTS` is three quoted texts: Portuguese, English, Spanish.
 //! Parts in brackets may be left out; their defaults are made from the name.
 //! ```text
-//! venue [USD] [version 1] [orders 10000]
+//! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
 //! user ann ["Ann B."] [pic "https://..."]
 //! key k1 for ann [operator|trader] [label "laptop"] [hash 64-hex-digits]
 //! revoke k1 of ann

@@ -35,6 +35,9 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
     Ok(Line { record, name })
 }
 
+/// What may follow a venue's currency.
+const VENUE_PARTS: [&str; 4] = ["version", "orders", "venue-orders", "supply"];
+
 /// A command, and the name of what it makes.
 type Named = (Command, Option<String>);
 
@@ -70,13 +73,15 @@ impl Reader<'_> {
         let mut rules = Rules::current();
         if let Some(currency) = self.next_if_quoted() {
             rules.currency = currency;
-        } else if self.peek().is_some_and(|word| !matches!(word, "version" | "orders")) {
+        } else if self.peek().is_some_and(|word| !VENUE_PARTS.contains(&word)) {
             self.bare("a currency")?.clone_into(&mut rules.currency);
         }
         while let Some(part) = self.next_if_bare() {
             match part {
                 "version" => rules.version = self.number()?,
                 "orders" => rules.user_open_orders_max = self.number()?,
+                "venue-orders" => rules.venue_open_orders_max = self.number()?,
+                "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }

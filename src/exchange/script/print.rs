@@ -165,6 +165,12 @@ impl Writer<'_> {
         if rules.user_open_orders_max != current.user_open_orders_max {
             self.part("orders", rules.user_open_orders_max.to_string());
         }
+        if rules.venue_open_orders_max != current.venue_open_orders_max {
+            self.part("venue-orders", rules.venue_open_orders_max.to_string());
+        }
+        if rules.money_supply_max != current.money_supply_max {
+            self.part("supply", rules.money_supply_max.to_string());
+        }
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {

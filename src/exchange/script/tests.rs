@@ -130,10 +130,16 @@ fn order() -> BoxedStrategy<PlaceOrder> {
 
 fn creation() -> BoxedStrategy<Command> {
     let key = (0..4_u32, any::<bool>(), text(), any::<[u8; 32]>());
-    let rules = (1..3_u32, text(), 1..20_000_u32);
+    let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX);
     prop_oneof![
-        rules.prop_map(|(version, currency, user_open_orders_max)| {
-            Command::OpenVenue(Rules { version, currency, user_open_orders_max })
+        rules.prop_map(|(version, currency, user_open_orders_max, all, supply)| {
+            Command::OpenVenue(Rules {
+                version,
+                currency,
+                user_open_orders_max,
+                venue_open_orders_max: all,
+                money_supply_max: Money::new(supply),
+            })
         }),
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
             Command::CreateUser { profile_name, profile_pic }
@@ -213,6 +219,11 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn records_survive_print_and_parse(records in records()) {
         let script = print(&records);

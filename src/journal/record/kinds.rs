@@ -63,6 +63,8 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             rules_version: rules.version,
             currency: &rules.currency,
             user_open_orders_max: rules.user_open_orders_max,
+            venue_open_orders_max: rules.venue_open_orders_max,
+            money_supply_max: rules.money_supply_max.get(),
         }),
         Command::CreateUser { profile_name, profile_pic } => {
             tail.put(CreateUserV1 { profile_name, profile_pic })
@@ -250,6 +252,8 @@ fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
         version: venue.rules_version,
         currency: venue.currency.to_owned(),
         user_open_orders_max: venue.user_open_orders_max,
+        venue_open_orders_max: venue.venue_open_orders_max,
+        money_supply_max: Money::new(venue.money_supply_max),
     })
 }
 

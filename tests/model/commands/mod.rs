@@ -22,6 +22,8 @@ use crate::naive::Naive;
 pub const USERS_COUNT: u32 = 4;
 /// Open orders that each may have: few, so that the limit is met.
 pub const USER_OPEN_ORDERS_MAX: u32 = 7;
+/// Open orders of all users together; fewer than all of theirs.
+pub const VENUE_OPEN_ORDERS_MAX: u32 = 20;
 
 /// Something to ask, not yet tied to numbers.
 #[derive(Debug, Clone)]
@@ -94,7 +96,11 @@ pub struct Step {
 
 /// What a venue under test begins with.
 pub fn opening() -> Vec<Command> {
-    let rules = Rules { user_open_orders_max: USER_OPEN_ORDERS_MAX, ..Rules::current() };
+    let rules = Rules {
+        user_open_orders_max: USER_OPEN_ORDERS_MAX,
+        venue_open_orders_max: VENUE_OPEN_ORDERS_MAX,
+        ..Rules::current()
+    };
     let mut commands = vec![Command::OpenVenue(rules)];
     for number in 0..USERS_COUNT {
         let (profile_name, profile_pic) = (format!("user {number}"), String::new());

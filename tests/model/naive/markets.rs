@@ -168,7 +168,7 @@ impl Naive {
             book.ups.iter().chain(&book.downs).map(|place| place.order).collect();
         resting.sort_unstable();
         for number in resting {
-            self.cancel_rest(number, reason);
+            self.cancel_in_time(number, reason);
         }
     }
 

@@ -19,7 +19,7 @@ use openoutcry::exchange::command::{Command, PlaceOrder, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::rules::{MONEY_SUPPLY_MAX, RULES_VERSION, Rules};
+use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, TimeMs};
 
 use ledger::{Backing, Ledger};
@@ -144,7 +144,7 @@ impl Naive {
     }
 
     fn open(&mut self, rules: &Rules) -> Result<(), Reject> {
-        if self.rules.is_some() || rules.version != RULES_VERSION {
+        if self.rules.is_some() {
             return Err(Reject::VenueAlreadyOpen);
         }
         self.rules = Some(rules.clone());
@@ -172,7 +172,7 @@ impl Naive {
         match command {
             Command::AddKey { user, role, label, hash } => {
                 self.known_user(*user)?;
-                if self.keys.iter().any(|key| key.hash == hash.0) {
+                if self.keys.iter().any(|key| key.hash == hash.0 && !key.revoked) {
                     return Err(Reject::KeyTaken);
                 }
                 let key = KeyNo(u32::try_from(self.keys.len()).expect("few keys"));
@@ -201,7 +201,8 @@ impl Naive {
     fn deposit(&mut self, user: UserNo, amount: Money) -> Result<(), Reject> {
         self.known_user(user)?;
         let units = i128::from(amount.get());
-        if self.ledger.supply + units > i128::from(MONEY_SUPPLY_MAX.get()) {
+        let rules = self.rules.as_ref().expect("an open venue");
+        if self.ledger.supply + units > i128::from(rules.money_supply_max.get()) {
             return Err(Reject::DepositLimit);
         }
         self.ledger.supply += units;

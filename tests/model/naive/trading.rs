@@ -9,6 +9,7 @@ use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
 
 use super::book::Place;
 use super::ledger::{Backing, Bet, Unbacked, lots};
+use super::markets::Due;
 use super::{Naive, Order, number};
 
 pub fn order_no(number: u64) -> OrderNo {
@@ -97,8 +98,11 @@ impl Naive {
             return Err(Reject::OrderTooLate);
         }
         let rules = self.rules.as_ref().expect("an open venue");
+        let own = self.open_orders(terms.user).len();
+        let everybodys = self.orders.values().filter(|order| order.rests).count();
         if matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. })
-            && self.open_orders(terms.user).len() >= rules.user_open_orders_max as usize
+            && (own >= rules.user_open_orders_max as usize
+                || everybodys >= rules.venue_open_orders_max as usize)
         {
             return Err(Reject::OpenOrderLimit);
         }
@@ -292,7 +296,7 @@ impl Naive {
 
     pub(super) fn cancel(&mut self, user: UserNo, order: OrderNo) -> Result<(), Reject> {
         let number = self.own_open(user, order)?;
-        self.cancel_for_owner(number);
+        self.cancel_in_time(number, CancelReason::User);
         Ok(())
     }
 
@@ -307,16 +311,25 @@ impl Naive {
         }
         for number in self.open_orders(user) {
             if market.is_none_or(|market| self.order(number).terms.market == market) {
-                self.cancel_for_owner(number);
+                self.cancel_in_time(number, CancelReason::User);
             }
         }
         Ok(())
     }
 
-    /// What is due counts as done: an order whose time was over is not its owner's to cancel.
-    fn cancel_for_owner(&mut self, number: u64) {
-        let over = self.over(&self.order(number).terms);
-        self.cancel_rest(number, if over { CancelReason::Expired } else { CancelReason::User });
+    /// What is due counts as done: of all that may take an order away, the first by the clock's
+    /// own order is what did, and what is asked now comes last.
+    pub(super) fn cancel_in_time(&mut self, number: u64, asked: CancelReason) {
+        let terms = self.order(number).terms;
+        let deadline = self.markets[terms.market.index()].deadline;
+        let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
+        if let Some(at) = expiry(&terms) {
+            dues.push((at, Due::Expiry(number), CancelReason::Expired));
+        }
+        dues.retain(|(at, ..)| *at <= self.now);
+        dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
+        let reason = dues.first().map_or(asked, |(.., reason)| *reason);
+        self.cancel_rest(number, reason);
     }
 
     pub(super) fn amend(
