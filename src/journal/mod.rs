@@ -7,6 +7,7 @@ pub mod fields;
 pub mod marker;
 pub mod memory;
 pub mod portable;
+pub mod replay;
 pub mod record;
 pub mod recovery;
 pub mod sled;
