@@ -88,8 +88,8 @@ impl Venue {
         self.compare_money();
     }
 
-    /// That what a market or an order has of a user's fills is what a walk over all of them finds,
-    /// from whichever place it is read.
+    /// That what a market has of a user's orders, and a market or an order of the fills, is what a
+    /// walk over all of them finds; of fills, from whichever place it is read.
     fn compare_lists(&self, user: UserNo) {
         let orders = &self.model.orders;
         let same = |list: FillList<'_>, kept: &dyn Fn(&FillRow) -> bool| {
@@ -101,6 +101,8 @@ impl Venue {
             }
         };
         for market in (0..=MARKETS).map(MarketNo) {
+            let walked = orders.of(user).filter(|row| row.market == market);
+            assert!(orders.of_in(user, market).eq(walked));
             same(orders.fills_in(user, market), &|fill| fill.market == market);
         }
         for row in orders.of(user) {

@@ -110,6 +110,8 @@ pub struct Orders {
     rows: Vec<OrderRow>,
     open: FxHashMap<OrderNo, Slot>,
     users: Vec<UserOrders>,
+    /// A user's orders of one market, in order of placing.
+    by_market: FxHashMap<(UserNo, MarketNo), Vec<Slot>>,
     fills: Fills,
 }
 
@@ -131,6 +133,16 @@ impl Orders {
     /// A user's orders, newest first.
     pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
+        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+    }
+
+    /// A user's orders in one market, newest first, whatever was placed elsewhere.
+    pub fn of_in(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        let all = self.by_market.get(&(user, market)).map_or(&[][..], Vec::as_slice);
         all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
     }
 
@@ -213,6 +225,7 @@ impl Orders {
         let owner = owner.ok_or(Fault::UnknownUser(terms.user))?;
         owner.all.push(slot);
         owner.open.insert(slot);
+        self.by_market.entry((terms.user, terms.market)).or_default().push(slot);
         self.open.insert(order, slot);
         self.rows.push(OrderRow {
             no: order,
