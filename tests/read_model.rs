@@ -17,6 +17,7 @@ use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::activity::ActivityRow;
+use openoutcry::projection::fills::{FillList, FillRow};
 use openoutcry::projection::orders::OrderRow;
 use openoutcry::projection::positions::Resolution;
 use proptest::prelude::*;
@@ -82,8 +83,31 @@ impl Venue {
             let walked: Vec<OrderNo> =
                 all.filter(|row| row.status.open()).map(|row| row.no).collect();
             assert_eq!(open, walked);
+            self.compare_lists(user);
         }
         self.compare_money();
+    }
+
+    /// That what a market has of a user's orders, and a market or an order of the fills, is what a
+    /// walk over all of them finds; of fills, from whichever place it is read.
+    fn compare_lists(&self, user: UserNo) {
+        let orders = &self.model.orders;
+        let same = |list: FillList<'_>, kept: &dyn Fn(&FillRow) -> bool| {
+            let walked: Vec<&FillRow> = orders.fills_of(user).filter(|fill| kept(fill)).collect();
+            assert_eq!(list.len(), walked.len());
+            for skipped in 0..=walked.len() + 1 {
+                let read: Vec<&FillRow> = list.clone().skip(skipped).collect();
+                assert_eq!(read, walked.get(skipped..).unwrap_or_default());
+            }
+        };
+        for market in (0..=MARKETS).map(MarketNo) {
+            let walked = orders.of(user).filter(|row| row.market == market);
+            assert!(orders.of_in(user, market).eq(walked));
+            same(orders.fills_in(user, market), &|fill| fill.market == market);
+        }
+        for row in orders.of(user) {
+            same(orders.fills_of_order(row), &|fill| fill.order == row.no);
+        }
     }
 
     fn compare_market(&self, market: MarketNo) {

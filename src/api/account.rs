@@ -8,7 +8,7 @@ use super::reply::Reply;
 use super::wire::account::BalanceJson;
 use super::wire::order::{FillJson, FillsJson};
 use crate::exchange::reject::Reject;
-use crate::projection::fills::FillRow;
+use crate::projection::fills::FillList;
 
 /// Pages of fills.
 const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
@@ -36,24 +36,24 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
     let (sequence, fills) = call.look(|view| {
-        // A market that nobody has heard of has no fills.
-        let market = market.map(|id| view.catalogue.market_no(id));
-        let order = match order {
-            Some(id) => {
+        let list = match (order, market) {
+            (Some(id), market) => {
                 let row = view.orders.order_by_id(id).filter(|row| row.user == user);
-                Some(row.ok_or_else(|| Problem::of(Reject::OrderNotFound))?.no)
+                let row = row.ok_or_else(|| Problem::of(Reject::OrderNotFound))?;
+                // An order trades in one market: in another it has no fills.
+                let there = |id| view.catalogue.market_no(id) == Some(row.market);
+                let shown = market.is_none_or(there);
+                if shown { view.orders.fills_of_order(row) } else { FillList::default() }
             }
-            None => None,
+            // A market that nobody has heard of has no fills.
+            (None, Some(id)) => view
+                .catalogue
+                .market_no(id)
+                .map_or_else(FillList::default, |market| view.orders.fills_in(user, market)),
+            (None, None) => view.orders.fills_of(user),
         };
-        let all = view.orders.fills_of(user);
-        let (rows, paging) = if market.is_none() && order.is_none() {
-            page.cut_known(all, view.orders.fills_count(user))
-        } else {
-            page.cut(all.filter(|fill: &&FillRow| {
-                market.is_none_or(|market| Some(fill.market) == market)
-                    && order.is_none_or(|order| fill.order == order)
-            }))
-        };
+        let total = list.len();
+        let (rows, paging) = page.cut_known(list, total);
         let fills = rows.into_iter().map(|row| FillJson::of(view, row)).collect();
         Ok(FillsJson { fills, paging })
     })?;

@@ -15,8 +15,9 @@ use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::orders::OrderRow;
 
-/// Orders in one answer. The interface has no pages here; this is as many as one user may have
-/// open, so that with `active=true` nothing is ever left out.
+/// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
+/// while the read model's writer waits, so there must be an end. This is as many as one user may
+/// have open, so that with `active=true` nothing is ever left out.
 const ORDERS_MAX: usize = 10_000;
 
 /// `POST /trading/orders`. The answer is told from the record's effects: the read model is not
@@ -45,10 +46,15 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let market = market.map(|id| view.catalogue.market_no(id));
         let kept = |row: &&OrderRow| market.is_none_or(|market| Some(row.market) == market);
         let order = |row: &OrderRow| OrderJson::of(view, row);
-        let orders = if active == Some(true) {
-            view.orders.open_of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
-        } else {
-            view.orders.of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
+        let orders = match market {
+            _ if active == Some(true) => {
+                view.orders.open_of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
+            }
+            None => view.orders.of(user).take(ORDERS_MAX).map(order).collect(),
+            Some(None) => Vec::new(),
+            Some(Some(market)) => {
+                view.orders.of_in(user, market).take(ORDERS_MAX).map(order).collect()
+            }
         };
         Ok(OrdersJson { orders })
     })?;

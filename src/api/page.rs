@@ -6,8 +6,8 @@ use super::problem::FieldCode;
 use super::wire::Paging;
 
 /// Largest page of markets and activity; what is asked beyond it is applied as this, as the
-/// interface has no upper bound there (semantics 7). It bounds the time for which one reader
-/// keeps the read model from its writer.
+/// interface has no upper bound there (semantics 7). With it one reader copies a bounded
+/// number of rows while the read model's writer waits; texts are shared, not copied.
 pub const PAGE_CAP: u64 = 1000;
 /// Largest offset: the largest integer that every JSON reader holds exactly.
 const OFFSET_MAX: u64 = (1 << 53) - 1;
@@ -57,7 +57,9 @@ impl Page {
         Some(Page { limit: limit?.unwrap_or(rule.standard), offset: offset?.unwrap_or(0) })
     }
 
-    /// Takes this page out of a list, and counts the list.
+    /// Takes this page out of a list, and counts the list: walks all of it, so it is for lists
+    /// that only operators lengthen, such as the public markets. What traders lengthen needs
+    /// [`Page::cut_known`].
     pub fn cut<T>(self, list: impl Iterator<Item = T>) -> (Vec<T>, Paging) {
         let end = self.offset.saturating_add(self.limit);
         let (mut page, mut total) = (Vec::new(), 0_u64);

@@ -1,4 +1,7 @@
 //! Categories, events and markets as readers see them, in the orders in which they are listed.
+//! What is long and seldom changes is shared, so that a reader copies no text.
+
+use std::sync::Arc;
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
@@ -18,9 +21,9 @@ pub struct CategoryRow {
     /// Outside id.
     pub id: CategoryId,
     /// Shown name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Unique short name.
-    pub slug: Box<str>,
+    pub slug: Arc<str>,
 }
 
 /// An event: a group of markets.
@@ -31,7 +34,7 @@ pub struct EventRow {
     /// Outside id.
     pub id: EventId,
     /// Texts, pictures, flag and categories as they are now.
-    pub draft: EventDraft,
+    pub draft: Arc<EventDraft>,
     /// Its markets in order of creation, drafts too.
     pub markets: Vec<MarketNo>,
     /// When it was created.
@@ -50,7 +53,7 @@ pub struct MarketRow {
     /// Outside id.
     pub id: MarketId,
     /// Texts, flag, categories, event and deadline as they are now.
-    pub draft: MarketDraft,
+    pub draft: Arc<MarketDraft>,
     /// Status.
     pub status: MarketStatus,
     /// The announced outcome.
@@ -156,13 +159,13 @@ impl Catalogue {
             Effect::EventRevised { event, revision } => {
                 let row = self.events.get_mut(event.index());
                 let row = row.ok_or(Fault::UnknownEvent(*event))?;
-                revise_event(&mut row.draft, revision);
+                revise_event(Arc::make_mut(&mut row.draft), revision);
                 row.updated_at = at.time;
                 Ok(())
             }
             Effect::MarketRevised { market, revision } => {
                 let row = self.market_mut(*market)?;
-                revise_market(&mut row.draft, revision);
+                revise_market(Arc::make_mut(&mut row.draft), revision);
                 row.updated_at = at.time;
                 Ok(())
             }
@@ -171,7 +174,10 @@ impl Catalogue {
                 row.status = *to;
                 row.winner = *winner;
                 row.settled_at = *settled_at;
-                row.draft.deadline = *deadline;
+                // Most moves leave it as it is; a draft that a reader holds is copied to change.
+                if row.draft.deadline != *deadline {
+                    Arc::make_mut(&mut row.draft).deadline = *deadline;
+                }
                 row.updated_at = at.time;
                 if to.public() && row.published_at.is_none() {
                     self.publish(at.time, *market)?;
@@ -208,7 +214,7 @@ impl Catalogue {
         self.events.push(EventRow {
             no,
             id: EventId::derive(at.time, at.sequence, 0),
-            draft: draft.clone(),
+            draft: Arc::new(draft.clone()),
             markets: Vec::new(),
             created_at: at.time,
             updated_at: at.time,
@@ -227,7 +233,7 @@ impl Catalogue {
         self.markets.push(MarketRow {
             no,
             id: MarketId::derive(at.time, at.sequence, 0),
-            draft: draft.clone(),
+            draft: Arc::new(draft.clone()),
             status: MarketStatus::Draft,
             winner: None,
             settled_at: None,
@@ -384,11 +390,14 @@ mod tests {
         };
         let market = MarketNo(1);
         let revised = Effect::MarketRevised { market, revision: Box::new(revision) };
-        let before = catalogue.market(market).unwrap().draft.clone();
+        let shared = Arc::clone(&catalogue.market(market).unwrap().draft);
+        let before = MarketDraft::clone(&shared);
         assert_eq!(fold(&mut catalogue, 20, &[revised]), 0);
         let row = catalogue.market(market).unwrap();
-        let expected = MarketDraft { deadline: at(77), highlighted: true, ..before };
-        assert_eq!(row.draft, expected);
+        let expected = MarketDraft { deadline: at(77), highlighted: true, ..before.clone() };
+        assert_eq!(*row.draft, expected);
+        // Whoever reads on holds the draft as it was.
+        assert_eq!(*shared, before);
         assert_eq!((row.created_at, row.updated_at), (at(4), at(20)));
 
         let revision = EventRevision { images: Some(Vec::new()), ..EventRevision::default() };

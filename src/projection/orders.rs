@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
-use super::fills::{FillRow, Fills, Liquidity};
+use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, UserNo};
@@ -110,6 +110,8 @@ pub struct Orders {
     rows: Vec<OrderRow>,
     open: FxHashMap<OrderNo, Slot>,
     users: Vec<UserOrders>,
+    /// A user's orders of one market, in order of placing.
+    by_market: FxHashMap<(UserNo, MarketNo), Vec<Slot>>,
     fills: Fills,
 }
 
@@ -134,23 +136,35 @@ impl Orders {
         all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
     }
 
+    /// A user's orders in one market, newest first, whatever was placed elsewhere.
+    pub fn of_in(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        let all = self.by_market.get(&(user, market)).map_or(&[][..], Vec::as_slice);
+        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+    }
+
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
     pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let open = self.users.get(user.index()).map(|orders| orders.open.iter().rev());
         open.into_iter().flatten().filter_map(|slot| self.rows.get(*slot as usize))
     }
 
-    /// A user's fills, newest first.
-    pub fn fills_of(
-        &self,
-        user: UserNo,
-    ) -> impl DoubleEndedIterator<Item = &FillRow> + ExactSizeIterator {
-        self.fills.of(user).iter().rev()
+    /// A user's fills, newest first. O(page).
+    pub fn fills_of(&self, user: UserNo) -> FillList<'_> {
+        self.fills.of(user)
     }
 
-    /// How many fills a user had.
-    pub fn fills_count(&self, user: UserNo) -> usize {
-        self.fills.of(user).len()
+    /// A user's fills in one market, newest first. O(page), whatever was traded elsewhere.
+    pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillList<'_> {
+        self.fills.in_market(user, market)
+    }
+
+    /// An order's fills, newest first. O(page), whatever else its owner traded.
+    pub fn fills_of_order(&self, order: &OrderRow) -> FillList<'_> {
+        self.fills.of_order(order.user, order.no)
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
@@ -211,6 +225,7 @@ impl Orders {
         let owner = owner.ok_or(Fault::UnknownUser(terms.user))?;
         owner.all.push(slot);
         owner.open.insert(slot);
+        self.by_market.entry((terms.user, terms.market)).or_default().push(slot);
         self.open.insert(order, slot);
         self.rows.push(OrderRow {
             no: order,
@@ -263,11 +278,11 @@ impl Orders {
             sequence: at.sequence,
         };
         let (user, whole) = (row.user, row.check_parts());
-        self.fills.add(user, fill);
+        let added = self.fills.add(user, fill);
         if party.remaining.is_zero() {
             self.finish(user, party.order);
         }
-        whole
+        whole.and(added)
     }
 
     fn open_row(&mut self, order: OrderNo) -> Result<&mut OrderRow, Fault> {
@@ -343,7 +358,7 @@ mod tests {
         assert_eq!(fold(&mut orders, 3, &[taker.accepted(), taker.took(0, maker, 0, 5)]), 0);
         assert_eq!(orders.order(order(2)).unwrap().filled_cost, Money::new(40 * 5));
         assert_eq!(orders.order(order(3)).unwrap().filled_cost, Money::new(60 * 5));
-        assert_eq!(orders.fills_count(ANN), 1);
+        assert_eq!(orders.fills_of(ANN).len(), 1);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
-use crate::exchange::catalogue::{Localized, Outcome};
+use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, MarketId, UserId};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Ratio, SettlementPrice};
@@ -14,30 +14,67 @@ use crate::projection::activity::ActivityRow;
 use crate::projection::catalogue::{CategoryRow, EventRow, MarketRow};
 
 /// A text in three languages (interface 2.1).
-#[derive(Debug, Serialize)]
-pub struct LocalizedJson {
-    pt: String,
-    en: String,
-    es: String,
+#[derive(Serialize)]
+struct LocalizedJson<'a> {
+    pt: &'a str,
+    en: &'a str,
+    es: &'a str,
 }
 
-impl From<&Localized> for LocalizedJson {
-    fn from(text: &Localized) -> Self {
-        LocalizedJson { pt: text.pt.clone(), en: text.en.clone(), es: text.es.clone() }
+/// A part of a draft, printed from the draft that the read model shares: to take one while the
+/// model is locked copies no text, and printing comes after.
+#[derive(Debug)]
+struct Shared<D, T: ?Sized> {
+    draft: Arc<D>,
+    part: fn(&D) -> &T,
+}
+
+impl<D, T: ?Sized> Shared<D, T> {
+    fn new(draft: &Arc<D>, part: fn(&D) -> &T) -> Shared<D, T> {
+        Shared { draft: Arc::clone(draft), part }
+    }
+
+    fn get(&self) -> &T {
+        (self.part)(&self.draft)
     }
 }
+
+impl<D> Serialize for Shared<D, Localized> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Localized { pt, en, es } = self.get();
+        LocalizedJson { pt, en, es }.serialize(serializer)
+    }
+}
+
+impl<D> Serialize for Shared<D, str> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.get())
+    }
+}
+
+impl<D> Serialize for Shared<D, [String]> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+/// A text of a market.
+type MarketText = Shared<MarketDraft, Localized>;
+/// A text of an event.
+type EventText = Shared<EventDraft, Localized>;
 
 /// A category (interface 2.4).
 #[derive(Debug, Serialize)]
 pub struct CategoryJson {
     id: Text<CategoryId>,
-    name: Box<str>,
-    slug: Box<str>,
+    name: Text<Arc<str>>,
+    slug: Text<Arc<str>>,
 }
 
 impl From<&CategoryRow> for CategoryJson {
     fn from(row: &CategoryRow) -> Self {
-        CategoryJson { id: Text(row.id), name: row.name.clone(), slug: row.slug.clone() }
+        let (name, slug) = (Arc::clone(&row.name), Arc::clone(&row.slug));
+        CategoryJson { id: Text(row.id), name: Text(name), slug: Text(slug) }
     }
 }
 
@@ -52,7 +89,7 @@ pub struct CategoriesJson {
 #[derive(Debug, Serialize)]
 pub struct OutcomeJson {
     id: OutcomeId,
-    text: LocalizedJson,
+    text: MarketText,
     #[serde(skip_serializing_if = "Option::is_none")]
     odd: Option<Number<Ratio>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,18 +106,21 @@ enum Figures {
 
 fn outcomes(row: &MarketRow, figures: Figures) -> [OutcomeJson; 2] {
     [Outcome::Yes, Outcome::No].map(|outcome| {
-        let (text, of_yes) = match outcome {
-            Outcome::Yes => (&row.draft.yes_text, true),
-            Outcome::No => (&row.draft.no_text, false),
+        let text: MarketText = match outcome {
+            Outcome::Yes => Shared::new(&row.draft, |draft| &draft.yes_text),
+            Outcome::No => Shared::new(&row.draft, |draft| &draft.no_text),
         };
-        let own = |yes: Ratio| if of_yes { yes } else { yes.complement() };
+        let own = |yes: Ratio| match outcome {
+            Outcome::Yes => yes,
+            Outcome::No => yes.complement(),
+        };
         let (odd, probability) = match figures {
             Figures::OddAndProbability(yes) => (Some(own(yes).odds()), Some(own(yes))),
             Figures::Probability(yes) => (None, Some(own(yes))),
             Figures::None => (None, None),
         };
         let (odd, probability) = (odd.map(Number), probability.map(Number));
-        OutcomeJson { id: OutcomeId(outcome), text: text.into(), odd, probability }
+        OutcomeJson { id: OutcomeId(outcome), text, odd, probability }
     })
 }
 
@@ -109,11 +149,11 @@ fn winning_outcome(row: &MarketRow) -> Option<OutcomeId> {
 #[derive(Debug, Serialize)]
 pub struct MarketJson {
     id: Text<MarketId>,
-    questions: LocalizedJson,
+    questions: MarketText,
     outcomes: [OutcomeJson; 2],
-    descriptions: LocalizedJson,
+    descriptions: MarketText,
     status: &'static str,
-    logo: String,
+    logo: Shared<MarketDraft, str>,
     categories: Vec<CategoryJson>,
 }
 
@@ -123,11 +163,11 @@ impl MarketJson {
         let figures = Figures::OddAndProbability(view.probability_of_yes(row.no));
         MarketJson {
             id: Text(row.id),
-            questions: (&row.draft.questions).into(),
+            questions: Shared::new(&row.draft, |draft| &draft.questions),
             outcomes: outcomes(row, figures),
-            descriptions: (&row.draft.descriptions).into(),
+            descriptions: Shared::new(&row.draft, |draft| &draft.descriptions),
             status: row.status.name(),
-            logo: row.draft.logo.clone(),
+            logo: Shared::new(&row.draft, |draft| &draft.logo),
             categories: categories(view, &row.draft.categories),
         }
     }
@@ -185,7 +225,7 @@ pub struct MarketsJson<M> {
 #[derive(Debug, Serialize)]
 pub struct EventMarketJson {
     id: Text<MarketId>,
-    questions: LocalizedJson,
+    questions: MarketText,
     outcomes: [OutcomeJson; 2],
     status: &'static str,
 }
@@ -194,7 +234,7 @@ impl EventMarketJson {
     fn of(view: &ReadModel, row: &MarketRow) -> EventMarketJson {
         EventMarketJson {
             id: Text(row.id),
-            questions: (&row.draft.questions).into(),
+            questions: Shared::new(&row.draft, |draft| &draft.questions),
             outcomes: outcomes(row, Figures::Probability(view.probability_of_yes(row.no))),
             status: row.status.name(),
         }
@@ -206,10 +246,10 @@ impl EventMarketJson {
 #[serde(rename_all = "camelCase")]
 pub struct EventJson {
     id: Text<EventId>,
-    titles: LocalizedJson,
-    sub_titles: LocalizedJson,
-    descriptions: LocalizedJson,
-    images: Vec<String>,
+    titles: EventText,
+    sub_titles: EventText,
+    descriptions: EventText,
+    images: Shared<EventDraft, [String]>,
     highlighted: bool,
     markets: Vec<EventMarketJson>,
     created_at: Timestamp,
@@ -221,10 +261,10 @@ impl EventJson {
     pub fn of(view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) -> EventJson {
         EventJson {
             id: Text(row.id),
-            titles: (&row.draft.titles).into(),
-            sub_titles: (&row.draft.sub_titles).into(),
-            descriptions: (&row.draft.descriptions).into(),
-            images: row.draft.images.clone(),
+            titles: Shared::new(&row.draft, |draft| &draft.titles),
+            sub_titles: Shared::new(&row.draft, |draft| &draft.sub_titles),
+            descriptions: Shared::new(&row.draft, |draft| &draft.descriptions),
+            images: Shared::new(&row.draft, |draft| &draft.images),
             highlighted: row.draft.highlighted,
             markets: markets.iter().map(|market| EventMarketJson::of(view, market)).collect(),
             created_at: Timestamp(row.created_at),
@@ -271,12 +311,12 @@ pub struct EventsJson {
 #[serde(rename_all = "camelCase")]
 pub struct PositionMarketJson {
     id: Text<MarketId>,
-    questions: LocalizedJson,
+    questions: MarketText,
     status: &'static str,
     deadline: Timestamp,
     winning_outcome_id: Option<OutcomeId>,
     created_at: Timestamp,
-    logo: String,
+    logo: Shared<MarketDraft, str>,
     outcomes: [OutcomeJson; 2],
 }
 
@@ -284,12 +324,12 @@ impl From<&MarketRow> for PositionMarketJson {
     fn from(row: &MarketRow) -> Self {
         PositionMarketJson {
             id: Text(row.id),
-            questions: (&row.draft.questions).into(),
+            questions: Shared::new(&row.draft, |draft| &draft.questions),
             status: row.status.name(),
             deadline: Timestamp(row.draft.deadline),
             winning_outcome_id: winning_outcome(row),
             created_at: Timestamp(row.created_at),
-            logo: row.draft.logo.clone(),
+            logo: Shared::new(&row.draft, |draft| &draft.logo),
             outcomes: outcomes(row, Figures::None),
         }
     }
