@@ -2,6 +2,12 @@
 //!
 //! Must not know: the clock, the disk, threads, randomness, floats, JSON, who is waiting.
 
+#![deny(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+#![cfg_attr(
+    test,
+    allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "a test may stop")
+)]
+
 pub mod rules;
 pub mod script;
 pub mod units;

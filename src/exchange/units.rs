@@ -3,6 +3,11 @@
 //! Raw arithmetic on these integers lives here and nowhere else in `exchange`; every other file
 //! calls the checked operations below. Units and text forms: semantics 1.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "raw arithmetic lives here alone, within the bounds of each type or checked"
+)]
+
 use std::fmt;
 
 use fixed::types::U64F64;

@@ -81,8 +81,8 @@ pub fn quote(text: &str) -> String {
 /// Writes a span in its longest unit that needs no fraction.
 pub fn span(ms: u64) -> String {
     let fitting = SPAN_UNITS.iter().find(|(_, unit)| ms != 0 && ms.is_multiple_of(*unit));
-    match fitting {
-        Some((name, unit)) => format!("{}{name}", ms / unit),
+    match fitting.and_then(|(name, unit)| Some((name, ms.checked_div(*unit)?))) {
+        Some((name, count)) => format!("{count}{name}"),
         None => "0s".to_owned(),
     }
 }
@@ -106,11 +106,11 @@ pub fn moment(moment: TimeMs, now: TimeMs) -> String {
 /// Reads a moment as seen from another.
 pub fn parse_moment(text: &str, now: TimeMs) -> Result<TimeMs, ScriptError> {
     let bad = || ScriptError::Time(text.to_owned());
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').ok_or_else(bad)?),
+    let (before, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').ok_or_else(bad)?),
     };
     let ms = i64::try_from(parse_span(rest).map_err(|_| bad())?).map_err(|_| bad())?;
-    let ms = now.get().checked_add(sign * ms).ok_or_else(bad)?;
-    TimeMs::new(ms).ok_or_else(bad)
+    let moment = if before { now.get().checked_sub(ms) } else { now.get().checked_add(ms) };
+    moment.and_then(TimeMs::new).ok_or_else(bad)
 }
