@@ -263,6 +263,22 @@ fn an_operator_key_is_drawn_once_and_printed_once() {
     assert_eq!(third.ask("GET", "/admin/users", &key, None).0, 401, "the new key replaced it");
 }
 
+#[test]
+fn an_operator_may_go_back_to_an_earlier_key() {
+    let data = tempfile::tempdir().unwrap();
+    let other = "another-operator-key-of-enough-characters";
+    for (key, old) in [(KEY, None), (other, Some(KEY)), (KEY, Some(other))] {
+        let mut command = serve(data.path());
+        command.env("OPENOUTCRY_OPERATOR_KEY", key);
+        let server = Server::from(command);
+        assert_eq!(server.ask("GET", "/admin/users", key, None).0, 200);
+        if let Some(old) = old {
+            assert_eq!(server.ask("GET", "/admin/users", old, None).0, 401);
+        }
+        server.stop();
+    }
+}
+
 fn run(arguments: &[&str], key: Option<&str>) -> Output {
     let mut command = Command::new(BINARY);
     command.args(arguments).env_remove("OPENOUTCRY_OPERATOR_KEY");

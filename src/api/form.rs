@@ -427,6 +427,10 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
         #[test]
         fn no_request_panics(path in "\\PC{0,40}", query in "\\PC{0,40}", body in "\\PC{0,60}") {
             let errors = read(&path, &query, &body);

@@ -101,6 +101,10 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
         #[test]
         fn every_timestamp_has_24_characters_and_reads_back(ms in 0..=TimeMs::MAX.get()) {
             let text = print(&Timestamp(TimeMs::new(ms).unwrap()));
