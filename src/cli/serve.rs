@@ -78,7 +78,10 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     logging::start(args.log_format)?;
+    // One more than there are cores: the engine's threads keep taking workers off theirs.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.saturating_add(1))
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
