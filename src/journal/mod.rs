@@ -19,9 +19,9 @@ use self::block::{Block, BlockFault, Head};
 use self::store::StoreError;
 use crate::exchange::units::Sequence;
 
-/// Something that exists: it is on disk and was verified. Only [`Journal::append`] and
-/// [`Journal::read`] make one, and the exchange is fed nothing else, so that nothing is applied
-/// that a power cut could take back.
+/// Something that exists: it is on disk and was verified. Only [`Journal::append`],
+/// [`Journal::read`] and the reader of exported files make one, and the matcher is fed nothing
+/// else, so that nothing is applied that a power cut could take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durable<T>(T);
 
