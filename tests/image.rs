@@ -16,7 +16,7 @@ use proptest::test_runner::TestRunner;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::image::bytes::BadImage;
+use openoutcry::exchange::image::coding::BadImage;
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 

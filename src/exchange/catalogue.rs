@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::ids::{CategoryNo, EventNo};
-use super::image::bytes::{
+use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
 };
 use super::units::TimeMs;

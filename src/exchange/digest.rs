@@ -5,7 +5,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use super::Exchange;
-use super::image::bytes::ImageSink;
+use super::image::coding::ImageSink;
 use super::invariant::Broken;
 
 /// SHA-256 of a state's image.

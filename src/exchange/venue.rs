@@ -6,7 +6,7 @@ use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
 use super::command::{KeyHash, Role};
 use super::effect::Effect;
 use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
-use super::image::bytes::{BadImage, ImageSink, ImageSource, Imaged};
+use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;

@@ -4,7 +4,7 @@
 use super::{Book, Ladder, Level};
 use crate::exchange::command::Direction;
 use crate::exchange::ids::MarketNo;
-use crate::exchange::image::bytes::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::invariant::Broken;
 use crate::exchange::orders::OrderPool;
 use crate::exchange::orders::image::read_order;

@@ -3,7 +3,7 @@
 //!
 //! What the exchange can derive is left out and derived again: slots, links, sums, the schedule.
 
-pub mod bytes;
+pub mod coding;
 mod words;
 mod sound;
 
@@ -15,7 +15,7 @@ use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
 use super::rules::Rules;
-use bytes::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
+use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
 const IMAGE_VERSION: u32 = 1;

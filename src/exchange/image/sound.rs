@@ -1,7 +1,7 @@
 //! What is true of every state that records can lead to, beyond the invariants: a state read from
 //! an image is held to it, so that nothing else gets in that way.
 
-use super::bytes::BadImage;
+use super::coding::BadImage;
 use crate::exchange::Exchange;
 use crate::exchange::effect::Holding;
 use crate::exchange::ids::{SEQUENCE_END, UserNo};

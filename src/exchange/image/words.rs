@@ -1,7 +1,7 @@
 //! The units, numbers and choices of the exchange as they stand in an image. Everything here has
 //! one width, whatever its value: what is missing is a value that nothing has.
 
-use super::bytes::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice};
+use super::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, Wording,

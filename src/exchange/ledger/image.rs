@@ -2,7 +2,7 @@
 
 use super::{Holders, Ledger};
 use crate::exchange::ids::UserNo;
-use crate::exchange::image::bytes::{
+use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, room, write_count,
 };
 use crate::exchange::ledger::Position;

@@ -3,7 +3,7 @@
 use super::{Backing, Entry, Order, OrderPool, Slot};
 use crate::exchange::command::{Condition, SelfTradePrevention, Wording};
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-use crate::exchange::image::bytes::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::invariant::Broken;
 use crate::exchange::units::{Lots, Tick, TimeMs};
 
