@@ -11,6 +11,7 @@ pub mod replay;
 pub mod record;
 pub mod recovery;
 pub mod sled;
+pub mod snapshot;
 pub mod store;
 
 use std::ops::Deref;
