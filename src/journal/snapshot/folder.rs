@@ -21,6 +21,9 @@ pub const VIEWS_KEPT: usize = 2;
 /// stands before it, so it must never be much.
 const SYNC_EVERY_BYTES: usize = 8 << 20;
 
+/// A snapshot on disk, being read.
+pub type OpenSnapshot = SnapshotReader<File>;
+
 /// A data directory's snapshots.
 #[derive(Debug, Clone)]
 pub struct SnapshotFolder {
@@ -71,11 +74,7 @@ impl SnapshotFolder {
     }
 
     /// Opens a snapshot; its header is verified, and that it stands under its own name.
-    pub fn read(
-        &self,
-        kind: Kind,
-        sequence: Sequence,
-    ) -> Result<SnapshotReader<File>, SnapshotDamage> {
+    pub fn read(&self, kind: Kind, sequence: Sequence) -> Result<OpenSnapshot, SnapshotDamage> {
         let path = self.path(kind, sequence);
         let damaged = |fault| SnapshotDamage { file: path.clone(), offset: 0, fault };
         let file =
@@ -109,9 +108,12 @@ impl SnapshotFolder {
         })
     }
 
-    /// Removes what is not kept; how many files that was.
-    pub fn retain(&self) -> io::Result<usize> {
-        let gone: Vec<_> = self.list(Kind::Views)?.into_iter().skip(VIEWS_KEPT).collect();
+    /// Removes what is not kept once a snapshot was taken after record `newest`; how many files
+    /// that was. Later ones are of a journal that is no longer here, and are left where they are.
+    pub fn retain(&self, newest: Sequence) -> io::Result<usize> {
+        let views = self.list(Kind::Views)?;
+        let ours = views.into_iter().filter(|sequence| *sequence <= newest);
+        let gone: Vec<_> = ours.skip(VIEWS_KEPT).collect();
         for sequence in &gone {
             fs::remove_file(self.path(Kind::Views, *sequence))?;
         }
