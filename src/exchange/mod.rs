@@ -28,6 +28,7 @@ pub mod venue;
 pub mod invariant;
 pub mod image;
 pub mod digest;
+pub mod results;
 
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};
