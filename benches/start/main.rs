@@ -1,5 +1,5 @@
-//! How long a start takes with millions of real commands in the journal, and what memory: opening
-//! the journal alone, replaying all of it, and with a snapshot.
+//! How long a start takes with millions of real commands in the journal, and what memory: what a
+//! replay is made of, a start that replays all, a snapshot being taken, and a start with it.
 //!
 //! `cargo bench --bench start`. Each start is a process of its own, so that its memory can be read.
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary),
@@ -10,16 +10,18 @@
 
 mod venue;
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use openoutcry::engine::start;
+use openoutcry::engine::start::{self, Snapshots};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::projection::ReadModel;
 
 /// Argument that makes this program one of the starts that it measures.
@@ -45,8 +47,9 @@ fn main() {
     let passing = tempfile::tempdir_in(".").expect("a folder");
     let data = kept.unwrap_or_else(|| passing.path().to_owned());
     venue::make(&data, records.unwrap_or(RECORDS));
-    for stage in ["open", "replay"] {
-        for _ in 0..RUNS {
+    for stage in ["parts", "replay", "take", "restore"] {
+        // Only one is taken: a second would begin with the first.
+        for _ in 0..if stage == "take" { 1 } else { RUNS } {
             measure(stage, &data);
         }
     }
@@ -64,17 +67,34 @@ fn run(stage: &str, data: &Path) {
     let (journal, recovered) = SledJournal::open(data).expect("a journal");
     let opened = began.elapsed();
     let head = recovered.head.sequence;
-    if stage == "open" {
-        println!("open    {:>6} ms, {head} records, peak {} MiB", opened.as_millis(), peak_mib());
+    if stage == "parts" {
         return parts(&journal);
     }
-    let running = start::start(journal).expect("a start");
-    let whole = began.elapsed();
-    assert_eq!(running.engine().read().watermark(), head);
+    let folder = SnapshotFolder::open(data).expect("a folder");
+    let snapshots = match stage {
+        "take" => Some(Snapshots { folder, every: NonZeroU64::new(1) }),
+        "restore" => Some(Snapshots { folder, every: None }),
+        _ => None,
+    };
+    let running = start::start_with(journal, snapshots).expect("a start");
+    let started = began.elapsed();
+    let engine = running.engine();
+    assert_eq!(engine.read().watermark(), head);
+    if stage == "take" {
+        let began = Instant::now();
+        while engine.snapshots().taken == 0 {
+            assert_eq!(engine.snapshots().failures, 0);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let (ms, bytes) = (began.elapsed().as_millis(), engine.snapshots().bytes);
+        println!("take    {ms:>6} ms, {bytes} bytes");
+    }
     println!(
-        "{stage:<7} {:>6} ms, of which opening {} ms, {head} records, peak {} MiB",
-        whole.as_millis(),
+        "{stage:<7} {:>6} ms to start, of which opening {} ms, {head} records, {} ms of processor, \
+         peak {} MiB",
+        started.as_millis(),
         opened.as_millis(),
+        processor_ms(),
         peak_mib()
     );
     // Ended without freeing what was read: only the start is measured.
@@ -112,6 +132,15 @@ fn parts(journal: &SledJournal) {
     let ms = |nanos: u128| nanos / 1_000_000;
     let (reading, applying, folding) = (ms(reading), ms(applying), ms(folding));
     println!("parts   reading {reading} ms, applying {applying} ms, folding {folding} ms");
+}
+
+/// Processor time of all threads so far: what the start costs when the machine is shared.
+fn processor_ms() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("a status");
+    // After the name, which ends with the last parenthesis: user and system time in 1/100 s.
+    let (_, fields) = stat.rsplit_once(')').expect("fields");
+    let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok());
+    ticks.sum::<u64>() * 10
 }
 
 /// The most memory that this process has had.

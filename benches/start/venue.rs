@@ -12,6 +12,7 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::replay::{self, Replayer};
 use openoutcry::journal::sled::SledJournal;
 
 /// Records in a block: a busy venue's group commit.
@@ -38,7 +39,7 @@ impl Pass {
                 Command::PublishMarket { market: market(*made) }
             }
             Command::PlaceOrder(order) => {
-                let mut order = order.clone();
+                let mut order = *order;
                 (order.user, order.market) = (user(order.user), market(order.market));
                 Command::PlaceOrder(order)
             }
@@ -55,7 +56,7 @@ impl Pass {
 
 /// Fills the data directory's journal up to that many records at least, unless it is so already.
 pub fn make(data: &Path, records_min: u64) {
-    let (mut journal, recovered) = SledJournal::open(data).expect("a journal");
+    let (journal, recovered) = SledJournal::open(data).expect("a journal");
     if recovered.head.sequence.get() >= records_min {
         return;
     }
@@ -75,21 +76,44 @@ pub fn make(data: &Path, records_min: u64) {
         span_ms: time(records.last()),
     };
     let began = Instant::now();
-    let mut builder = BlockBuilder::new(journal.head());
+    let mut writer = Writer { journal, replayer: Replayer::new(), block: Vec::new() };
     for times in 0.. {
         for record in &records[usize::from(times > 0)..] {
-            let record = pass.shifted(times, record);
-            if builder.count() == BLOCK_RECORDS {
-                journal.append(builder.build().expect("a block")).expect("a durable block");
-                builder = BlockBuilder::new(journal.head());
-            }
-            builder.push(record).expect("it fits");
+            writer.push(pass.shifted(times, record));
         }
         if u64::from(times + 1) * pass.records >= records_min {
             break;
         }
     }
-    journal.append(builder.build().expect("a block")).expect("a durable block");
-    let head = journal.head().sequence;
+    writer.seal();
+    let head = writer.journal.head().sequence;
     println!("made    {:>6} ms, {head} records", began.elapsed().as_millis());
+}
+
+/// Journals records in blocks that record what the ones before came to.
+struct Writer {
+    journal: SledJournal,
+    replayer: Replayer,
+    block: Vec<Record>,
+}
+
+impl Writer {
+    fn push(&mut self, record: Record) {
+        self.block.push(record);
+        if self.block.len() == BLOCK_RECORDS {
+            self.seal();
+        }
+    }
+
+    fn seal(&mut self) {
+        let mut builder = BlockBuilder::new(self.journal.head());
+        for record in self.block.drain(..) {
+            builder.push(record).expect("it fits");
+        }
+        if !builder.is_empty() {
+            let block = builder.build(self.replayer.results()).expect("a block");
+            let block = self.journal.append(block).expect("a durable block");
+            replay::replay([Ok(block)].into_iter(), &mut self.replayer, |_, _| ()).expect("sound");
+        }
+    }
 }

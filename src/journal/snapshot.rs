@@ -13,8 +13,10 @@ pub mod stream;
 use std::io;
 use std::path::PathBuf;
 
-use super::block::Head;
+use super::block::ChainHash;
 use crate::exchange::digest::StateDigest;
+use crate::exchange::results::ResultsHash;
+use crate::exchange::units::{Sequence, TimeMs};
 
 /// What a snapshot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +56,14 @@ impl Kind {
 /// Where in which journal a snapshot was taken, and what had come of the records up to there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// The end of a block: its last record, that record's time, and the block's hash.
-    pub head: Head,
+    /// The last record of a block.
+    pub sequence: Sequence,
+    /// That record's time.
+    pub time: TimeMs,
+    /// Hash of that block.
+    pub chain: ChainHash,
     /// The results hash after that record.
-    pub results: [u8; 32],
+    pub results: ResultsHash,
     /// Digest of the state after that record.
     pub state: StateDigest,
 }

@@ -5,8 +5,9 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::ResultsHash;
 use openoutcry::exchange::units::{Sequence, TimeMs};
-use openoutcry::journal::block::{ChainHash, Head};
+use openoutcry::journal::block::ChainHash;
 use openoutcry::journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
 use openoutcry::journal::snapshot::header::{Header, SNAPSHOT_HEADER_BYTES};
 use openoutcry::journal::snapshot::stream::{CHUNK_BYTES, SnapshotReader, SnapshotWriter};
@@ -16,8 +17,8 @@ const BODY: &[u8] = b"what the exchange was like, byte for byte";
 
 fn point(sequence: u64) -> Point {
     let (sequence, time) = (Sequence::new(sequence), TimeMs::new(1_700_000_000_000).unwrap());
-    let head = Head { sequence, hash: ChainHash([3; 32]), time };
-    Point { head, results: [4; 32], state: StateDigest([5; 32]) }
+    let (chain, results) = (ChainHash([3; 32]), ResultsHash([4; 32]));
+    Point { sequence, time, chain, results, state: StateDigest([5; 32]) }
 }
 
 fn written(kind: Kind, point: Point, body: &[u8]) -> Vec<u8> {
@@ -46,7 +47,7 @@ fn read(bytes: &[u8]) -> Result<Vec<u8>, SnapshotDamage> {
 
 /// A body of some chunks that repeats nothing at chunk size.
 fn long_body(bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|index| (index % 251) as u8).collect()
+    (0..=250).cycle().take(bytes).collect()
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl SnapshotFolder {
             File::open(&path).map_err(|error| damaged(SnapshotFault::Read(error.to_string())))?;
         let reader = SnapshotReader::open(file, path.clone())?;
         let header = reader.header();
-        let named = name(header.kind, header.point.head.sequence);
+        let named = name(header.kind, header.point.sequence);
         if named == name(kind, sequence) {
             Ok(reader)
         } else {
@@ -96,7 +96,7 @@ impl SnapshotFolder {
         point: &Point,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<u64, SnapshotUnwritten> {
-        let whole = self.path(kind, point.head.sequence);
+        let whole = self.path(kind, point.sequence);
         let part = whole.with_extension(format!("{}.{PART}", kind.extension()));
         let written = write_part(&part, kind, point, fill)
             .and_then(|bytes| fs::rename(&part, &whole).map(|()| bytes))
@@ -138,8 +138,9 @@ fn write_part(
     point: &Point,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<u64> {
-    let file = OpenOptions::new().create(true).truncate(true).write(true).open(part)?;
-    let mut writer = SnapshotWriter::begin(SyncedFile { file, unsynced: 0 }, kind, *point)?;
+    let out = OpenOptions::new().create(true).truncate(true).write(true).open(part)?;
+    let out = SyncedFile { file: out, unsynced: 0 };
+    let mut writer = SnapshotWriter::begin(out, kind, *point)?;
     fill(&mut writer)?;
     let (synced, bytes) = writer.finish()?;
     synced.file.sync_all()?;

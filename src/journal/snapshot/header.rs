@@ -2,8 +2,9 @@
 
 use super::{Kind, Point, SnapshotFault};
 use crate::exchange::digest::StateDigest;
+use crate::exchange::results::ResultsHash;
 use crate::exchange::units::{Sequence, TimeMs};
-use crate::journal::block::{ChainHash, Head};
+use crate::journal::block::ChainHash;
 
 /// First bytes of every snapshot.
 pub const SNAPSHOT_MAGIC: [u8; 8] = *b"OPSNAPSH";
@@ -33,16 +34,16 @@ impl Header {
     /// The header's bytes.
     pub fn encode(&self) -> [u8; SNAPSHOT_HEADER_BYTES] {
         let mut bytes = [0; SNAPSHOT_HEADER_BYTES];
-        let Point { head, results, state } = &self.point;
+        let Point { sequence, time, chain, results, state } = &self.point;
         let parts: [&[u8]; 10] = [
             &SNAPSHOT_MAGIC,
             &SNAPSHOT_VERSION.to_le_bytes(),
             &self.kind.number().to_le_bytes(),
             &[0; 4],
-            &head.sequence.get().to_le_bytes(),
-            &head.time.get().to_le_bytes(),
-            &head.hash.0,
-            results,
+            &sequence.get().to_le_bytes(),
+            &time.get().to_le_bytes(),
+            &chain.0,
+            &results.0,
             &state.0,
             &self.body_bytes.to_le_bytes(),
         ];
@@ -99,8 +100,9 @@ impl Header {
             return Err((SEQUENCE_AT, SnapshotFault::Field("sequence")));
         }
         let time = TimeMs::new(time).ok_or((TIME_AT, SnapshotFault::Field("time")))?;
-        let head = Head { sequence: Sequence::new(sequence), hash: ChainHash(chain), time };
-        let point = Point { head, results, state: StateDigest(state) };
+        let (sequence, chain) = (Sequence::new(sequence), ChainHash(chain));
+        let (results, state) = (ResultsHash(results), StateDigest(state));
+        let point = Point { sequence, time, chain, results, state };
         Ok(Header { kind, point, body_bytes })
     }
 }

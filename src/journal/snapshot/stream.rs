@@ -17,7 +17,7 @@ const CHECKSUM_BYTES: usize = 4;
 /// in the wrong place are found too.
 fn checksum(kind: Kind, point: &Point, offset: u64, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&point.head.sequence.get().to_le_bytes());
+    hasher.update(&point.sequence.get().to_le_bytes());
     hasher.update(&kind.number().to_le_bytes());
     hasher.update(&offset.to_le_bytes());
     hasher.update(bytes);
