@@ -14,6 +14,7 @@ pub mod sequencer;
 pub mod matcher;
 pub mod projector;
 pub mod start;
+pub mod past;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
@@ -38,6 +40,7 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    past: Past,
 }
 
 impl Engine {
@@ -103,6 +106,11 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// What was, from the journal.
+    pub const fn past(&self) -> &Past {
+        &self.past
     }
 
     /// Why the intake is closed until a restart, if it is.

@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
 use super::sequencer::Sequencer;
@@ -78,6 +79,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
+    let past = Past::new(journal.reader(), Bounds::STANDARD);
     let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
@@ -90,7 +92,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
             sequencer.run();
         }
     })?;
-    let engine = Engine { intake, read_model, halt };
+    let engine = Engine { intake, read_model, halt, past };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     replay_result.recv().map_err(|_| died)??;
     Ok(Running { engine, sequencer, matcher })
