@@ -66,7 +66,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a server. A million records replay in about a second, which is as long as a
+    /// The bounds of a server. A million records replay in a second or two, which is as long as a
     /// reader waits for an answer; twice the distance between two snapshots, so that one that is
     /// missing is no gap. Two at once: each takes a core from the exchange and a copy of its state.
     pub const STANDARD: Bounds = Bounds { records: 1_000_000, askers: 2 };
