@@ -9,11 +9,13 @@ use openoutcry::engine::past::{Bounds, Moment, Past, PastError};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::block::{BlockBuilder, Head};
 use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::replay::ReplayFault;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::{Journal, JournalError};
 use tokio::runtime::{Builder, Runtime};
@@ -23,39 +25,47 @@ const LINES: u32 = 40;
 /// Records of a block.
 const RECORDS: usize = 8;
 
+/// What is asked of a moment: the digest of its state, and what its records came to.
+type State = (StateDigest, ResultsHash);
+
 /// A journal, its records, and the state after each of them, the first after none.
 struct Story {
     journal: MemoryJournal,
     records: Vec<Record>,
-    states: Vec<StateDigest>,
+    states: Vec<State>,
     runtime: Runtime,
 }
 
 fn story() -> Story {
+    story_in_which(|recorded| recorded)
+}
+
+/// A story whose blocks record what `record` makes of the results before them.
+fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
     let flow = Flow::read(sample::flow(), Some(LINES)).unwrap();
     let mut records = FlowRecords::of(&flow).records;
     let mut journal = MemoryJournal::new();
-    let mut exchange = Exchange::new();
-    let mut states = vec![exchange.digest().unwrap()];
+    let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
+    let mut states = vec![(exchange.digest().unwrap(), log.latest().hash)];
     // Some records, and some blocks, share a moment; others are far apart.
     for record in &mut records {
         let step = record.sequence.get() / 19 * 3;
         record.time = TimeMs::new(1_700_000_000_000 + i64::try_from(step).unwrap()).unwrap();
     }
     for part in records.chunks(RECORDS) {
+        let before = log.sealed();
         let mut builder = BlockBuilder::new(journal.head());
         for record in part {
-            exchange.apply(record, &mut Vec::new()).unwrap();
+            let mut effects = Vec::new();
+            exchange.apply(record, &mut effects).unwrap();
+            log.push(record.sequence, &effects);
             builder.push(record.clone()).unwrap();
-            states.push(exchange.digest().unwrap());
+            states.push((exchange.digest().unwrap(), log.latest().hash));
         }
-        journal.append(builder.build().unwrap()).unwrap();
+        log.seal();
+        journal.append(builder.build(record(before)).unwrap()).unwrap();
     }
-    assert!(
-        records.len() > 3 * RECORDS && !records.len().is_multiple_of(RECORDS),
-        "{}",
-        records.len()
-    );
+    assert!(records.len() > 3 * RECORDS && !records.len().is_multiple_of(RECORDS));
     let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
     Story { journal, records, states, runtime }
 }
@@ -70,14 +80,16 @@ impl Story {
     }
 
     /// The record and the state that a question comes to.
-    fn ask(&self, past: &Past, moment: Moment) -> Result<(u64, StateDigest), PastError> {
-        let asked = past.ask(moment, |state| {
-            (state.exchange().sequence().get(), state.exchange().digest().unwrap())
+    fn ask(&self, past: &Past, moment: Moment) -> Result<(u64, State), PastError> {
+        let asked = past.ask(moment, |rebuilt| {
+            assert_eq!(rebuilt.results().through, rebuilt.sequence());
+            let digest = rebuilt.exchange().digest().unwrap();
+            (rebuilt.sequence().get(), (digest, rebuilt.results().hash))
         });
         self.runtime.block_on(asked)
     }
 
-    fn state(&self, sequence: u64) -> StateDigest {
+    fn state(&self, sequence: u64) -> State {
         self.states[usize::try_from(sequence).unwrap()]
     }
 }
@@ -213,6 +225,28 @@ fn records_come_in_order_and_no_more_than_asked() {
         assert_eq!(read(asked, usize::MAX, 0).len(), left.min(all.len() + 1 - from));
     }
     assert_eq!(read(story.last() + 1, 9, usize::MAX), []);
+}
+
+#[test]
+fn what_did_not_come_of_the_records_is_not_told() {
+    let end = Sequence::new(2 * u64::try_from(RECORDS).unwrap());
+    let story = story_in_which(|recorded| {
+        let other = ResultsHash([7; 32]);
+        if recorded.through == end { Results { hash: other, ..recorded } } else { recorded }
+    });
+    let past = story.past(Bounds::STANDARD);
+    for sequence in 0..=story.last() {
+        let found = story.ask(&past, after(sequence));
+        if sequence <= end.get() {
+            assert_eq!(found, Ok((sequence, story.state(sequence))), "{sequence}");
+        } else {
+            let differ = matches!(
+                found,
+                Err(PastError::Fault(ReplayFault::ResultsDiffer { through, .. })) if through == end
+            );
+            assert!(differ, "{sequence} {found:?}");
+        }
+    }
 }
 
 #[test]

@@ -25,13 +25,14 @@ pub async fn head(call: Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let seen = call.engine.past().ask(Moment::Head, |past| {
         let digest = past.exchange().digest().map_err(|_| "the state's image contradicts itself");
-        (*past.head(), digest)
+        (*past.head(), past.results(), digest)
     });
-    let (head, digest) = seen.await?;
+    let (head, results, digest) = seen.await?;
     let content = AuditHeadJson {
         sequence: head.sequence.get(),
         time: Timestamp(head.time),
         chain_hash: head.hash.to_string(),
+        results_hash: Text(results.hash),
         state_digest: Text(digest.map_err(Problem::internal)?),
     };
     Reply::ok(head.sequence, &content)

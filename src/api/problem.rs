@@ -314,7 +314,7 @@ impl From<PastError> for Problem {
                 ),
             ),
             PastError::Journal(_) => Problem::internal("the journal cannot be read"),
-            PastError::Broken { .. } => Problem::internal("the journal cannot be replayed"),
+            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
             PastError::Lost => Problem::internal("a question about the past was lost"),
         }
     }

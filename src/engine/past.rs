@@ -10,10 +10,12 @@ use tokio::task::spawn_blocking;
 use super::clock;
 use crate::exchange::Exchange;
 use crate::exchange::command::Record;
-use crate::exchange::invariant::Broken;
+use crate::exchange::effect::Effect;
+use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, Head};
 use crate::journal::reader::JournalReader;
+use crate::journal::replay::{Listener, ReplayFault, Replayer, Stop};
 use crate::journal::{Durable, JournalError};
 
 /// A moment of the past.
@@ -43,14 +45,9 @@ pub enum PastError {
     /// The journal could not be read, or is damaged.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The records led to a state that cannot be.
-    #[error("record {at} cannot be applied: {broken}")]
-    Broken {
-        /// The record.
-        at: Sequence,
-        /// What cannot be.
-        broken: Broken,
-    },
+    /// The records do not come to what they should.
+    #[error(transparent)]
+    Fault(#[from] ReplayFault),
     /// The answering thread ended without an answer.
     #[error("the question ended without an answer")]
     Lost,
@@ -75,20 +72,30 @@ impl Bounds {
 /// The state after some record.
 #[derive(Debug)]
 pub struct Rebuilt {
-    exchange: Exchange,
+    replayer: Replayer,
     head: Head,
 }
 
 impl Default for Rebuilt {
     fn default() -> Rebuilt {
-        Rebuilt { exchange: Exchange::new(), head: Head::START }
+        Rebuilt { replayer: Replayer::new(), head: Head::START }
     }
 }
 
 impl Rebuilt {
     /// The state.
     pub const fn exchange(&self) -> &Exchange {
-        &self.exchange
+        self.replayer.exchange()
+    }
+
+    /// The last record in it.
+    pub const fn sequence(&self) -> Sequence {
+        self.exchange().sequence()
+    }
+
+    /// What its records came to.
+    pub fn results(&self) -> Results {
+        self.replayer.results()
     }
 
     /// The end of the last block that is in the state as a whole.
@@ -96,32 +103,44 @@ impl Rebuilt {
         &self.head
     }
 
-    /// Applies the records up to `target`.
+    /// Applies the records up to `target`, and holds every block to the results that it records.
     fn advance(&mut self, reader: &JournalReader, target: Sequence) -> Result<(), PastError> {
-        if self.exchange.sequence() >= target {
+        if self.sequence() >= target {
             return Ok(());
         }
         let mut effects = Vec::new();
-        for block in reader.read(self.exchange.sequence().next()) {
+        for block in reader.read(self.sequence().next()) {
             let block = block?;
-            for record in block.records() {
-                if record.sequence <= self.exchange.sequence() {
-                    continue;
-                }
-                if record.sequence > target {
-                    return Ok(());
-                }
-                effects.clear();
-                let applied = self.exchange.apply(record, &mut effects);
-                applied.map_err(|broken| PastError::Broken { at: record.sequence, broken })?;
+            effects.clear();
+            match self.replayer.apply(&block, &mut effects, &mut UpTo(target)) {
+                Ok(()) => self.head = block.head(),
+                Err(Stop::Listener(Reached)) => return Ok(()),
+                Err(Stop::Fault(fault)) => return Err(fault.into()),
             }
-            self.head = block.head();
-            if self.head.sequence >= target {
+            if self.sequence() >= target {
                 return Ok(());
             }
         }
         // The target was not beyond the head, and a reading that ends early is an error.
         Err(PastError::Lost)
+    }
+}
+
+/// Ends a replay after a record.
+struct UpTo(Sequence);
+
+/// The record was the last one wanted.
+struct Reached;
+
+impl Listener for UpTo {
+    type Stop = Reached;
+
+    fn before(&mut self, _: &Exchange, record: &Record) -> Result<(), Reached> {
+        if record.sequence > self.0 { Err(Reached) } else { Ok(()) }
+    }
+
+    fn after(&mut self, _: &Exchange, _: &Record, _: &[Effect]) -> Result<(), Reached> {
+        Ok(())
     }
 }
 
@@ -218,7 +237,7 @@ impl Past {
         // Whoever asked may go away: the place is free again when the work is done, not before.
         let asked = spawn_blocking(move || {
             let answered = answer(&archive);
-            if let Err(error @ (PastError::Journal(_) | PastError::Broken { .. })) = &answered {
+            if let Err(error @ (PastError::Journal(_) | PastError::Fault(_))) = &answered {
                 tracing::error!(%error, "the past cannot be read");
             }
             drop(place);
@@ -277,10 +296,10 @@ impl Archive {
 
     /// The latest state at hand that is not later than `target`, if it is near enough.
     fn begin(&self, target: Sequence) -> Result<Rebuilt, PastError> {
-        let kept = self.kept.lock().take_if(|kept| kept.exchange.sequence() <= target);
-        let after = kept.as_ref().map_or(Sequence::ZERO, |kept| kept.exchange.sequence());
+        let kept = self.kept.lock().take_if(|kept| kept.sequence() <= target);
+        let after = kept.as_ref().map_or(Sequence::ZERO, |kept| kept.sequence());
         let begun = Archive::nearest(after, target).or(kept).unwrap_or_default();
-        let records = target.get().saturating_sub(begun.exchange.sequence().get());
+        let records = target.get().saturating_sub(begun.sequence().get());
         if records > self.bounds.records { Err(PastError::OutOfReach(records)) } else { Ok(begun) }
     }
 

@@ -1,10 +1,9 @@
 //! `GET /admin/audit/head` (semantics 8): what vouches for the journal up to its end.
 
-use openoutcry::exchange::Exchange;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::replay::replay;
+use openoutcry::journal::replay::{Replayer, replay};
 use serde_json::json;
 
 use super::shapes;
@@ -26,15 +25,16 @@ fn the_head_is_what_a_replay_of_the_journal_comes_to() {
         let answer = venue.operator.get(HEAD);
         let head = answer.ok(&shapes::audit_head());
 
-        let mut exchange = Exchange::new();
-        let end = replay(reader.read(Sequence::new(1)), &mut exchange, |_, _| {}).unwrap();
+        let mut replayer = Replayer::new();
+        let end = replay(reader.read(Sequence::new(1)), &mut replayer, |_, _| {}).unwrap();
         assert_eq!(end, reader.head());
         assert_eq!(
             (answer.sequence(), &head["sequence"]),
             (end.sequence.get(), &json!(answer.sequence()))
         );
         assert_eq!(head["chainHash"], end.hash.to_string());
-        assert_eq!(head["stateDigest"], exchange.digest().unwrap().to_string());
+        assert_eq!(head["resultsHash"], replayer.results().hash.to_string());
+        assert_eq!(head["stateDigest"], replayer.exchange().digest().unwrap().to_string());
         let records = venue.operator.get(&format!("/admin/journal?from={}", end.sequence));
         assert_eq!(records.json["records"][0]["time"], head["time"]);
         // Asked again, without anything in between, it is the same; with something it is not.

@@ -8,6 +8,7 @@ use openoutcry::exchange::command::{
     Command, Condition, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use openoutcry::exchange::ids::{MarketId, MarketNo, UserNo};
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
@@ -238,7 +239,7 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
         let (sequence, time) = (Sequence::new(index.into()), time(index.into()));
         builder.push(Record { sequence, time, command }).unwrap();
     }
-    journal.append(builder.build().unwrap()).unwrap();
+    journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     (journal, MarketId::derive(time(5), Sequence::new(5), 0))
 }
 

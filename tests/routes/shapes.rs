@@ -290,7 +290,13 @@ pub fn new_key() -> Shape {
 }
 
 pub fn audit_head() -> Shape {
-    object([("sequence", Integer), ("time", Moment), ("chainHash", Hash), ("stateDigest", Hash)])
+    object([
+        ("sequence", Integer),
+        ("time", Moment),
+        ("chainHash", Hash),
+        ("resultsHash", Hash),
+        ("stateDigest", Hash),
+    ])
 }
 
 /// A page of records; what each has beside its place depends on its kind.

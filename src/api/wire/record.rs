@@ -10,6 +10,7 @@ use super::{OutcomeId, Text, Timestamp};
 use crate::exchange::command::Record;
 use crate::exchange::digest::StateDigest;
 use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, UserId};
+use crate::exchange::results::ResultsHash;
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick};
 use crate::projection::ReadModel;
 
@@ -23,6 +24,8 @@ pub struct AuditHeadJson {
     pub time: Timestamp,
     /// Hash of the block that ends with it, which chains all before.
     pub chain_hash: String,
+    /// Hash of what all records up to it came to.
+    pub results_hash: Text<ResultsHash>,
     /// Digest of the state after it.
     pub state_digest: Text<StateDigest>,
 }
