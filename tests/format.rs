@@ -287,6 +287,13 @@ fn the_headers_are_those_of_the_page() {
     let side_files = table(&page, "## Data directory");
     assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
 
+    let snapshot = table(&page, "## Snapshots");
+    assert_eq!(
+        measured(&snapshot),
+        Some(openoutcry::journal::snapshot::header::SNAPSHOT_HEADER_BYTES)
+    );
+    assert_eq!(openoutcry::journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
+
     let block = &example()[1];
     assert!(block.recorded().through == Sequence::new(2), "the example shows results");
     let at = |field: &str| {

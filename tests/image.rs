@@ -2,7 +2,7 @@
 //! and bytes that are no image become no state.
 
 // clippy knows tests by their attribute, and not the parts that they share.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "model/commands/mod.rs"]
 mod commands;

@@ -17,6 +17,8 @@ use openoutcry::journal::block::{BlockBuilder, Head};
 use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::replay::ReplayFault;
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::snapshot::folder::SnapshotFolder;
+use openoutcry::journal::snapshot::{Kind, Point};
 use openoutcry::journal::{Journal, JournalError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -72,7 +74,7 @@ fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
 
 impl Story {
     fn past(&self, bounds: Bounds) -> Past {
-        Past::new(self.journal.reader(), bounds)
+        Past::new(self.journal.reader(), None, bounds)
     }
 
     fn last(&self) -> u64 {
@@ -159,6 +161,59 @@ fn no_question_replays_more_than_it_may() {
     assert_eq!(story.ask(&past, after(20)), Ok((20, story.state(20))));
     assert_eq!(story.ask(&past, after(31)), Err(PastError::OutOfReach(11)));
     assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
+}
+
+#[test]
+fn a_state_on_disk_is_where_a_replay_begins() {
+    let story = story();
+    let dir = tempfile::tempdir().unwrap();
+    let folder = SnapshotFolder::open(dir.path()).unwrap();
+    let state = |sequence| story.state(sequence);
+    let kept: Vec<Head> =
+        story.journal.read(Sequence::new(1)).map(|block| block.unwrap().head()).collect();
+    let mut places = Vec::new();
+    for head in [kept[4], kept[9]] {
+        let past = story.past(Bounds::STANDARD);
+        let point = Point {
+            sequence: head.sequence,
+            time: head.time,
+            chain: head.hash,
+            results: state(head.sequence.get()).1,
+            state: state(head.sequence.get()).0,
+        };
+        let asked = past.ask(Moment::After(head.sequence), |found| found.exchange().image());
+        let image = story.runtime.block_on(asked).unwrap().unwrap();
+        folder.write(Kind::State, &point, |out| out.write_all(&image)).unwrap();
+        places.push(head.sequence.get());
+    }
+    let bounds = Bounds { records: 12, ..Bounds::STANDARD };
+    let fresh = || Past::new(story.journal.reader(), Some(folder.clone()), bounds);
+    for place in places.iter().copied() {
+        assert_eq!(story.ask(&fresh(), after(place)), Ok((place, state(place))));
+        // Within the next block and at its end; then too far.
+        for sequence in [place + 1, place + 8, place + 12] {
+            assert_eq!(story.ask(&fresh(), after(sequence)), Ok((sequence, state(sequence))));
+        }
+        assert_eq!(story.ask(&fresh(), after(place + 13)), Err(PastError::OutOfReach(13)));
+        assert_eq!(story.ask(&fresh(), after(place - 1)).map_err(drop), Err(()));
+    }
+    // The block that a state ends with comes with it.
+    let past = fresh();
+    let asked = past.ask(after(places[1] + 3), |found| *found.head());
+    assert_eq!(story.runtime.block_on(asked), Ok(kept[9]));
+    // What was asked last is gone on from if it is the nearest; else what is on disk.
+    let past = fresh();
+    for sequence in [places[0] + 3, places[0] + 15, places[1] + 2, places[0] + 1] {
+        assert_eq!(story.ask(&past, after(sequence)), Ok((sequence, state(sequence))));
+    }
+    // One that is damaged is passed over.
+    let path = folder.path(Kind::State, Sequence::new(places[1]));
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let far = places[1] + 1 - places[0];
+    assert_eq!(story.ask(&fresh(), after(places[1] + 1)), Err(PastError::OutOfReach(far)));
 }
 
 #[test]
@@ -257,7 +312,7 @@ fn a_journal_that_cannot_be_read_is_said_to_be() {
     for block in story.journal.read(Sequence::new(1)) {
         journal.append((*block.unwrap()).clone()).unwrap();
     }
-    let past = Past::new(journal.reader(), Bounds::STANDARD);
+    let past = Past::new(journal.reader(), None, Bounds::STANDARD);
     assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
     drop(journal);
     let unread = story.ask(&past, after(8));

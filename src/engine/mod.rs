@@ -13,6 +13,9 @@ pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod pace;
+pub mod restore;
+pub mod snapshotter;
 pub mod start;
 pub mod past;
 
@@ -29,6 +32,7 @@ use crate::projection::ReadModel;
 use halt::{Halt, HaltReason};
 use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
+use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
@@ -41,6 +45,7 @@ pub struct Engine {
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
     past: Past,
+    snapshots: Arc<SnapshotBoard>,
 }
 
 impl Engine {
@@ -111,6 +116,11 @@ impl Engine {
     /// What was, from the journal.
     pub const fn past(&self) -> &Past {
         &self.past
+    }
+
+    /// How snapshots fare.
+    pub fn snapshots(&self) -> SnapshotStatus {
+        self.snapshots.read()
     }
 
     /// Why the intake is closed until a restart, if it is.

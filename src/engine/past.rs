@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
-use super::clock;
+use super::{clock, restore};
 use crate::exchange::Exchange;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
@@ -16,6 +16,7 @@ use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, Head};
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::{Listener, ReplayFault, Replayer, Stop};
+use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Durable, JournalError};
 
 /// A moment of the past.
@@ -155,6 +156,8 @@ pub struct Past(Arc<Archive>);
 #[derive(Debug)]
 struct Archive {
     reader: JournalReader,
+    /// States on disk, where some are kept.
+    states: Option<SnapshotFolder>,
     bounds: Bounds,
     places: Arc<Semaphore>,
     /// The state that was asked for last: whoever asks again, for a moment not earlier, goes on
@@ -163,10 +166,10 @@ struct Archive {
 }
 
 impl Past {
-    /// The past of this journal.
-    pub fn new(reader: JournalReader, bounds: Bounds) -> Past {
+    /// The past of this journal, with the states that were kept of it.
+    pub fn new(reader: JournalReader, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
         let places = Arc::new(Semaphore::new(bounds.askers));
-        Past(Arc::new(Archive { reader, bounds, places, kept: Mutex::new(None) }))
+        Past(Arc::new(Archive { reader, states, bounds, places, kept: Mutex::new(None) }))
     }
 
     /// Takes a place, as every question does.
@@ -298,13 +301,15 @@ impl Archive {
     fn begin(&self, target: Sequence) -> Result<Rebuilt, PastError> {
         let kept = self.kept.lock().take_if(|kept| kept.sequence() <= target);
         let after = kept.as_ref().map_or(Sequence::ZERO, |kept| kept.sequence());
-        let begun = Archive::nearest(after, target).or(kept).unwrap_or_default();
+        let begun = self.nearest(after, target).or(kept).unwrap_or_default();
         let records = target.get().saturating_sub(begun.sequence().get());
         if records > self.bounds.records { Err(PastError::OutOfReach(records)) } else { Ok(begun) }
     }
 
     /// The latest state on disk that is later than `after` and not later than `target`.
-    fn nearest(_after: Sequence, _target: Sequence) -> Option<Rebuilt> {
-        None
+    fn nearest(&self, after: Sequence, target: Sequence) -> Option<Rebuilt> {
+        let states = self.states.as_ref()?;
+        let found = restore::newest_state(states, &self.reader, after, target);
+        found.map(|(replayer, head)| Rebuilt { replayer, head })
     }
 }

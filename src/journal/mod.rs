@@ -12,6 +12,7 @@ pub mod replay;
 pub mod record;
 pub mod recovery;
 pub mod sled;
+pub mod snapshot;
 pub mod store;
 
 use std::ops::Deref;
