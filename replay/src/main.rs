@@ -11,6 +11,7 @@ mod explain;
 mod export;
 mod fills;
 mod moment;
+mod newfile;
 mod pass;
 mod progress;
 mod rebuild;
@@ -20,6 +21,7 @@ mod source;
 mod tally;
 mod verify;
 
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -100,6 +102,7 @@ enum Question {
         at: Option<Moment>,
     },
     /// Who traded with whom? Every fill, in both parties' own words.
+    #[command(after_help = fills::COLUMNS_HELP)]
     Fills {
         #[command(flatten)]
         asked: Asked,
@@ -108,6 +111,9 @@ enum Question {
         /// How rows are written; with --json, ndjson. The default is a table.
         #[arg(long, value_enum)]
         format: Option<Format>,
+        /// A file to make; an existing one is left alone. Without it, to stdout.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// What stood in a market's book? For traders of yes and of no, best price first.
     Book {
@@ -189,21 +195,44 @@ struct Which {
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, question } = Arguments::parse();
-    let streams = matches!(question, Question::Fills { .. } | Question::Dump { .. });
+    let Arguments { json, question } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help is for people, whoever asks.
+        Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
+            return answer::misuse(&error.to_string());
+        }
+        Err(error) => error.exit(),
+    };
+    answer_question(question, json)
+}
+
+/// Asks the question and prints what it came to.
+fn answer_question(question: Question, json: bool) -> ExitCode {
+    let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
         Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
         Question::Export { data, out } => export::export(&data, &out),
         Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
-        Question::Fills { asked, which, format } => {
+        Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {
+                (Some(Format::Parquet), _) if output.is_none() => {
+                    return usage("a Parquet file needs a place: give it with -o FILE", json);
+                }
                 (None, false) => Format::Table,
-                (None | Some(Format::Ndjson), true) => Format::Ndjson,
-                (Some(format), false) => format,
-                (Some(_), true) => usage("--json writes fills as ndjson, in no other format"),
+                (None, true) => Format::Ndjson,
+                (Some(format), true) if output.is_none() && format != Format::Ndjson => {
+                    let error = "--json writes fills to stdout as ndjson; other formats need -o";
+                    return usage(error, json);
+                }
+                (Some(format), _) => format,
             };
             let Which { market, user, order, span: Span { from, to } } = which;
-            fills::fills(&asked.journal, Wanted { market, user, order, from, to }, format)
+            fills::fills(
+                &asked.journal,
+                Wanted { market, user, order, from, to },
+                format,
+                output.as_deref(),
+            )
         }
         Question::Book { asked, market, at, levels } => {
             book::book(&asked.journal, market, at, levels)
@@ -216,7 +245,10 @@ fn main() -> ExitCode {
     answer::print(result, json, streams)
 }
 
-/// Ends with what is wrong with the command line.
-fn usage(error: &str) -> ! {
+/// Says what is wrong with the command line.
+fn usage(error: &str, json: bool) -> ExitCode {
+    if json {
+        return answer::misuse(error);
+    }
     Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
 }
