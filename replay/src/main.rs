@@ -17,6 +17,7 @@ mod progress;
 mod rebuild;
 mod reference;
 mod register;
+mod report;
 mod source;
 mod tally;
 mod verify;
@@ -31,6 +32,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
+use report::Wish;
 
 const AFTER_HELP: &str = "\
 A JOURNAL is a data directory of a stopped server, a copy of one, or a file made by `export`. A
@@ -151,6 +153,24 @@ enum Question {
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
     },
+    /// What happened in a market? A page for the file: prices, depth, fills, and the proof.
+    #[command(after_help = report::REPORT_HELP)]
+    Report {
+        #[command(flatten)]
+        asked: Asked,
+        /// The market.
+        #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+        market: Reference,
+        /// Shows the book at this moment; may be given more than once.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        depth_at: Vec<Moment>,
+        /// Lists every fill, not only the first and the last.
+        #[arg(long)]
+        all_fills: bool,
+        /// The page to make; an existing file is left alone.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
     /// Where do two journals part? The first record that they do not share.
     Diff {
         /// One journal.
@@ -239,6 +259,9 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
         }
         Question::Account { asked, user, at } => account::account(&asked.journal, user, at),
         Question::Explain { asked, order, at } => explain::explain(&asked.journal, order, at),
+        Question::Report { asked, market, depth_at, all_fills, output } => {
+            report::report(&asked.journal, &Wish { market, depth_at, all_fills }, &output)
+        }
         Question::Diff { first, second } => diff::diff(&first, &second),
         Question::Dump { asked, span } => dump::dump(&asked.journal, span.from, span.to, json),
     };

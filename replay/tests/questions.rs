@@ -178,6 +178,34 @@ fn an_order_is_explained() {
     holds("explain.json", "explain", "12 --json");
 }
 
+/// Ann bets both ways with cash; what she gets of one outcome meets what she has of the other.
+const PAIRS: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.50 x5
+ann buy no 0.45 x3
++1s bob sell yes 0.50 x5
++1s bob buy yes 0.55 x2
+ann sell yes 0.90 x3
+bob buy yes 0.55 x1
++1s ann cancel ?12
+";
+
+#[test]
+fn pairs_that_merge_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "pairs", PAIRS);
+    for order in ["8", "9", "12"] {
+        let (code, text) = told("explain", &file, order);
+        assert_eq!(code, 0);
+        as_written(&format!("explain-pairs-{order}.txt"), &text);
+    }
+}
+
 #[test]
 fn a_dump_reads_back() {
     holds("dump.txt", "dump", "");
