@@ -45,6 +45,11 @@ A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), 
 after the last record not later than it. Users, markets and orders go by their id as clients saw
 it, or by the sequence number of the record that made them.
 
+With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
+error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal; other errors go to stderr unless --json is given, and what ends a stream of rows always
+does. Long work shows a bar where stderr is a terminal. Memory grows with users, markets and open
+orders, never with the journal's length. Files are made whole or not at all and never overwrite.
+
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
 journals are not the same.
@@ -54,9 +59,11 @@ Examples:
   openoutcry-replay verify journal.blocks
   openoutcry-replay rebuild journal.blocks --at 2026-08-10T18:00:00Z
   openoutcry-replay fills journal.blocks --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay fills journal.blocks --format parquet -o fills.parquet
   openoutcry-replay book journal.blocks 0198f3a2-... --at 1342 --levels 5
   openoutcry-replay account journal.blocks 0198f3a1-... --at 1342
   openoutcry-replay explain journal.blocks 1342
+  openoutcry-replay report journal.blocks --market 0198f3a2-... -o report.html
   openoutcry-replay diff yesterday.blocks journal.blocks
   openoutcry-replay dump journal.blocks --from 1300 --to 1342";
 
@@ -64,7 +71,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Answers as JSON: one line, or a line a row.
+    /// Answers as JSON: one line, or a line a row; errors too.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
