@@ -16,6 +16,7 @@ use plotters::prelude::{
 use plotters::style::Color;
 
 use super::depth::{Level, Picture};
+use super::page::grouped;
 use super::series::{Series, Span};
 use crate::answer::Failure;
 
@@ -35,8 +36,8 @@ const GRID: RGBColor = RGBColor(222, 222, 222);
 const BAND: RGBColor = RGBColor(205, 220, 238);
 const BARS: RGBColor = RGBColor(110, 110, 110);
 const FALL: RGBColor = RGBColor(90, 90, 90);
-const BIDS: RGBColor = RGBColor(38, 96, 164);
-const ASKS: RGBColor = RGBColor(200, 105, 20);
+const BIDS: RGBColor = RGBColor(92, 138, 190);
+const ASKS: RGBColor = RGBColor(216, 148, 82);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
@@ -126,7 +127,7 @@ fn half_label(half_ticks: i64) -> String {
 }
 
 fn lots_label(lots: i64) -> String {
-    let contracts = |lots: u64| Lots::new(lots).to_string();
+    let contracts = |lots: u64| grouped(Lots::new(lots));
     let lots = u64::try_from(lots).unwrap_or_default();
     match lots / 1_000_000 {
         0..10_000 => contracts(lots),
@@ -159,6 +160,12 @@ fn time_label(length: i64) -> fn(i64) -> String {
         24..168 => day_clock_label,
         _ => day_label,
     }
+}
+
+/// The top of an axis of contracts: a little above the most, and never nothing.
+fn headroom(most: Option<i64>) -> i64 {
+    let most = most.unwrap_or_default().max(1_000_000);
+    most.saturating_add(most / 20)
 }
 
 fn lots(lots: Lots) -> i64 {
@@ -210,7 +217,8 @@ fn chart<'a>(
         .label_style(font.color(&INK))
         .y_desc(y_title);
     if x_title.is_empty() {
-        mesh.x_labels(0).set_tick_mark_size(plotters::chart::LabelAreaPosition::Bottom, 0);
+        // The chart below has the same times.
+        mesh.x_label_formatter(&|_| String::new());
     } else {
         mesh.x_desc(x_title);
     }
@@ -244,7 +252,7 @@ pub fn price_and_volume(series: &Series) -> Result<Option<String>, Failure> {
     let times = || Axis::new(from, to, 9, round_times(), time_label(length));
     let (low, high) = price_range(series);
     let prices = Axis::new(low, high, 8, round_numbers(), price_label);
-    let most = steps.iter().map(|step| lots(step.volume)).max().unwrap_or(0).max(1_000_000);
+    let most = headroom(steps.iter().map(|step| lots(step.volume)).max());
     let volumes = Axis::new(0, most, 3, round_numbers(), lots_label);
     let title = "Price of yes over time, above the contracts traded in each step of time";
     let svg = drawn(TIME_SIZE, "price-chart", title, |root| {
@@ -302,7 +310,7 @@ fn candle(chart: &mut Chart<'_>, start: i64, width: i64, span: Span) -> Result<(
 /// A book's depth: what could be sold down to, or bought up to, every price.
 pub fn depth(picture: &Picture, name: &str) -> Result<String, Failure> {
     let deepest = |side: &[Level]| side.last().map_or(0, |level| lots(level.reached));
-    let most = deepest(&picture.bids).max(deepest(&picture.asks)).max(1_000_000);
+    let most = headroom(Some(deepest(&picture.bids).max(deepest(&picture.asks))));
     let prices = Axis::new(0, 200, 10, [20].into_iter(), half_label);
     let amounts = Axis::new(0, most, 5, round_numbers(), lots_label);
     let title = "Contracts bid for at each price of yes or better, and contracts offered";
@@ -326,7 +334,7 @@ fn stairs(
     let step = move |(level, until): (&Level, i64)| {
         let toward = (until.saturating_sub(at(level))).signum();
         let (from, to) = (at(level).saturating_sub(toward), until.saturating_sub(toward));
-        Rectangle::new([(from, 0), (to, lots(level.reached))], colour.mix(0.75).filled())
+        Rectangle::new([(from, 0), (to, lots(level.reached))], colour.filled())
     };
     side.iter().zip(next).map(step)
 }

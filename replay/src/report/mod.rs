@@ -66,8 +66,10 @@ pub struct Checked {
     pub head: String,
     /// Digest of the state.
     pub state: String,
-    /// What else was compared, as the end of a sentence.
-    pub also: &'static str,
+    /// Hash of what all records came to.
+    pub results: String,
+    /// The last record whose results a block records.
+    pub confirmed: Sequence,
 }
 
 /// Writes every fill of a market as it is made.
@@ -137,6 +139,8 @@ pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> 
         "blocks": checked.blocks,
         "hash": checked.head,
         "state": checked.state,
+        "results": checked.results,
+        "confirmed": checked.confirmed.get(),
         "fills": facts.fills.count(),
         "contracts": facts.totals.volume.to_string(),
     })))
@@ -158,7 +162,8 @@ fn checked(path: &Path, reached: &Reached) -> Result<Checked, Failure> {
         blocks: reached.blocks,
         head: reached.head.hash.to_string(),
         state: reached.exchange.digest()?.to_string(),
-        also: "",
+        results: reached.results.hash.to_string(),
+        confirmed: reached.confirmed,
     })
 }
 

@@ -75,22 +75,24 @@ pub fn head(
          <p>Market <span class=\"id\">{}</span>, {} as of record {}.</p>\n\
          <div class=\"verdict\"><p><strong>Verified.</strong> All {} records of the journal were \
          read and carried out again, in {} blocks, while this page was made. Every block's \
-         checksum and its link to the block before it were right, no record was missing, and \
-         after every block everything that must always be true of the venue was true{}. The \
-         market's own money and contracts balanced after each of the {} records that touched \
-         it.</p></div>\n",
+         checksum and its link to the block before it were right, and no record was missing. \
+         What the records came to, every fill among it, is what the blocks recorded at the \
+         time, up to record {}. After every block everything that must always be true of the \
+         venue was true. The market's own money and contracts balanced after each of the {} \
+         records that touched it.</p></div>\n",
         listing.id,
         listing.status.name(),
         checked.sequence,
         grouped(checked.sequence),
         grouped(checked.blocks),
-        checked.also,
+        grouped(checked.confirmed),
         grouped(facts.proof.sums().compared),
     )?;
     let rows = [
         ("Journal", Text(&checked.journal).to_string()),
         ("Last record", format!("{}, {} UTC", grouped(checked.sequence), when(checked.time))),
         ("Hash of the last block", format!("<code>{}</code>", checked.head)),
+        ("Hash of the results", format!("<code>{}</code>", checked.results)),
         ("Digest of the state", format!("<code>{}</code>", checked.state)),
         ("Tool", concat!("openoutcry-replay ", env!("CARGO_PKG_VERSION")).to_owned()),
     ];
@@ -99,7 +101,7 @@ pub fn head(
     Ok(writeln!(
         out,
         "<p>Two copies of one journal have the same hash; whoever carries out the same records \
-         gets the same digest. All times are UTC. A number called a record is the place in the \
+         gets the same results and the same digest. All times are UTC. A number called a record is the place in the \
          journal at which something happened.</p>"
     )?)
 }
@@ -130,7 +132,7 @@ pub fn life(out: &mut impl Write, subject: &Subject, facts: &Facts) -> io::Resul
         let (sequence, time) = (turn.at.sequence, when(turn.at.time));
         writeln!(
             out,
-            "<tr><td class=\"n\">{sequence}</td><td>{time}</td><td>{}</td></tr>",
+            "<tr><td class=\"n\">{sequence}</td><td class=\"t\">{time}</td><td>{}</td></tr>",
             turn.what
         )?;
     }
@@ -178,7 +180,7 @@ pub fn books(out: &mut impl Write, pictures: &[(&Picture, String)]) -> io::Resul
     }
     writeln!(
         out,
-        "<p>Left, blue: contracts that could have been sold at a price or better. Right, orange: \
+        "<p class=\"lead\">Left, blue: contracts that could have been sold at a price or better. Right, orange: \
          contracts that could have been bought. Prices of no are the complements.</p>\n\
          <div class=\"books\">"
     )?;
@@ -351,7 +353,7 @@ pub fn begin_fills(out: &mut impl Write, all: bool, facts: &Facts) -> io::Result
 /// One row of it.
 pub fn fill(out: &mut impl Write, fill: &Fill) -> io::Result<()> {
     let (sequence, time) = (fill.at.sequence, when(fill.at.time));
-    write!(out, "<tr><td class=\"n\">{sequence}</td><td>{time}</td>")?;
+    write!(out, "<tr><td class=\"n\">{sequence}</td><td class=\"t\">{time}</td>")?;
     write!(
         out,
         "<td class=\"n\">{}</td><td class=\"n\">{}</td>",
