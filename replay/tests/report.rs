@@ -21,6 +21,7 @@ market snow
 +1s publish rain
 publish snow
 +1s ann buy yes 0.60 x10 on rain
+ann buy yes 0.55 x4 on rain
 bob buy no 0.45 x7 on rain
 +1s bob buy yes 0.65 x2 on snow
 +1s bob buy yes 0.62 x3 on rain
@@ -75,7 +76,7 @@ fn texts_of_others_do_no_harm() {
 #[test]
 fn a_page_says_what_other_questions_say() {
     let dir = tempfile::tempdir().unwrap();
-    let (answer, page) = page(dir.path(), "--depth-at 11 --depth-at 2023-11-14T22:13:22Z");
+    let (answer, page) = page(dir.path(), "--depth-at 12 --depth-at 2023-11-14T22:13:22Z");
     let file = dir.path().join("hostile");
     let verified: Value = serde_json::from_str(&told("verify", &file, "--json").1).unwrap();
     assert_eq!(
@@ -87,11 +88,11 @@ fn a_page_says_what_other_questions_say() {
     for said in [
         verified["head"]["hash"].as_str().unwrap(),
         verified["state"].as_str().unwrap(),
-        "SETTLED as of record 16",
+        "SETTLED as of record 17",
         "ACTIVE to CLOSED by the operator",
         "RESOLVED to SETTLED by the operator, a yes contract paying 1.00",
-        "At record 11",
-        "After record 11, 2023-11-14 22:13:22.000. Bids: best bid 0.60; in all 3 contracts in 1 \
+        "At record 12",
+        "After record 12, 2023-11-14 22:13:22.000. Bids: best bid 0.60; in all 7 contracts in 2 \
          orders. Asks: no asks.",
         &format!("All {} fills", fills - 1),
         "<th scope=\"row\">Orders refused</th><td class=\"n\">1</td>",
@@ -111,7 +112,7 @@ fn moments_are_chosen_where_none_are_named() {
     for said in ["After a quarter of the trading", "Half way", "Just before the close"] {
         assert!(page.contains(said), "{said}");
     }
-    assert!(page.contains("After record 15,"));
+    assert!(page.contains("After record 16,"));
 }
 
 #[test]
