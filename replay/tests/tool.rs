@@ -87,6 +87,7 @@ fn damage_is_code_3_and_says_where() {
         assert_eq!(answer["block"], 6);
         assert_eq!(answer["offset"], last + 1 - 104 - 16 - 12);
         assert!(answer["error"].as_str().unwrap().contains("BLOCK_CHECKSUM"), "{answer}");
+        assert_eq!(answer["ok"], false);
     }
     fs::write(data.join("refused"), [0; 64]).unwrap();
     let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
@@ -126,7 +127,8 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().as_os_str()]).0, 1);
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().join("none").as_os_str()]).0, 1);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "looking makes nothing");
-    assert_eq!(ask(&["verify"]).0, 2);
+    let (code, answer) = ask(&["verify"]);
+    assert_eq!((code, &answer["ok"], &answer["code"]), (2, &false.into(), &"USAGE".into()));
     assert_eq!(ask(&["mend", "x"]).0, 2);
     let data = dir.path().join("venue");
     venue(&data);
@@ -134,4 +136,5 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
     assert_eq!(code, 1);
     assert!(answer["error"].as_str().unwrap().starts_with("OPEN_LOCKED"), "{answer}");
+    assert_eq!((&answer["ok"], &answer["code"]), (&false.into(), &"OPEN_LOCKED".into()));
 }
