@@ -124,8 +124,8 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
         pace: Pace::background(ending),
         last: Sequence::ZERO,
     };
-    let thread = std::thread::spawn(move || snapshotter.run());
     due.post(None, post(replayer.results()));
+    let thread = std::thread::spawn(move || snapshotter.run());
     while board.read().taken + board.read().failures == 0 {
         std::thread::sleep(Duration::from_millis(5));
     }
