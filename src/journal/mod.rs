@@ -5,6 +5,7 @@
 pub mod block;
 pub mod fields;
 pub mod marker;
+pub mod member;
 pub mod memory;
 pub mod portable;
 pub mod replay;
