@@ -19,7 +19,9 @@ use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, Sequence, TimeMs};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, Step, StoreError, Stored, StoredJournal,
+};
 use openoutcry::projection::ReadModel;
 
 /// A store that survives its journal, can be told to fail, and can be made to wait.
@@ -103,6 +105,10 @@ impl BlockStore for TestStore {
 
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.blocks.lock().unwrap().attest(witness)
+    }
+
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.blocks.lock().unwrap().source()
     }
 }
 

@@ -20,7 +20,9 @@ use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::replay::{ReplayError, replay};
 use openoutcry::journal::sled::SledStore;
-use openoutcry::journal::store::{BlockStore, OpenError, StoreError, Stored, StoredJournal};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, OpenError, StoreError, Stored, StoredJournal,
+};
 use openoutcry::journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
@@ -142,6 +144,9 @@ impl<S: BlockStore> BlockStore for Shared<S> {
     }
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.lock().unwrap().attest(witness)
+    }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.lock().unwrap().source()
     }
 }
 
