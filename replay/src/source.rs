@@ -105,6 +105,7 @@ fn damaged(error: &OpenError) -> bool {
         OpenError::Locked(_) | OpenError::Missing(_) | OpenError::Store(_) => false,
         OpenError::Lost(_)
         | OpenError::FileMissing(_)
+        | OpenError::Unfinished(_)
         | OpenError::Short { .. }
         | OpenError::Blobs(_)
         | OpenError::Damaged(_)

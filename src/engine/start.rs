@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
+use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
@@ -18,6 +19,8 @@ use crate::exchange::Exchange;
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::units::Sequence;
+use crate::journal::archive::Archive;
+use crate::journal::reader::JournalReader;
 use crate::journal::{Journal, JournalError};
 use crate::projection::ReadModel;
 
@@ -43,8 +46,21 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Running {
     engine: Engine,
-    sequencer: JoinHandle<Option<()>>,
+    sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Exchange>>,
+    archiving: Option<Archiving>,
+}
+
+/// What the sequencer leaves: its journal, which others may still read.
+struct Left(Option<Box<dyn Journal>>);
+
+/// The archiver's thread.
+#[derive(Debug)]
+struct Archiving {
+    board: Arc<ArchiveBoard>,
+    /// Dropped to say that the journal has ended.
+    going_on: Sender<()>,
+    archiver: JoinHandle<()>,
 }
 
 /// What an engine was like when it ended.
@@ -56,6 +72,8 @@ pub struct Stopped {
     pub digest: Option<StateDigest>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
+    /// How far the archive came, if there is one.
+    pub archive: Option<ArchiveStatus>,
 }
 
 /// Replays the journal through the matcher and starts to take commands. Returns once every record
@@ -86,14 +104,12 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
         let go_on = result.is_ok();
         // The start waits for this; if it is gone, so is the process.
         drop(replayed.send(result));
-        if go_on {
-            sequencer.run();
-        }
+        Left(go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>))
     })?;
     let engine = Engine { intake, read_model, halt };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     replay_result.recv().map_err(|_| died)??;
-    Ok(Running { engine, sequencer, matcher })
+    Ok(Running { engine, sequencer, matcher, archiving: None })
 }
 
 /// A named thread whose panic halts the engine instead of going unseen.
@@ -115,7 +131,33 @@ impl Running {
         self.engine.clone()
     }
 
-    /// Ends the engine: what was taken in is made durable, applied and answered first.
+    /// Has everything durable copied to an archive from now on, behind the journal's back.
+    ///
+    /// # Errors
+    /// The system gave no thread.
+    pub fn archive(&mut self, archive: Archive, journal: JournalReader) -> std::io::Result<()> {
+        let (going_on, ended) = bounded(0);
+        let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
+        let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
+        let posted = Arc::clone(&board);
+        let archiver =
+            std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {
+                // Trading goes on without it.
+                if catch_unwind(AssertUnwindSafe(|| archiver.run())).is_err() {
+                    posted.failed();
+                    tracing::error!("the archiver died: nothing is archived until a restart");
+                }
+            })?;
+        self.archiving = Some(Archiving { board, going_on, archiver });
+        Ok(())
+    }
+
+    /// How far the archive is, for whoever shows it; `None` if there is none.
+    pub fn archive_board(&self) -> Option<Arc<ArchiveBoard>> {
+        self.archiving.as_ref().map(|archiving| Arc::clone(&archiving.board))
+    }
+
+    /// Ends the engine: what was taken in is made durable, applied, answered and archived first.
     ///
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
@@ -123,13 +165,21 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, sequencer, matcher } = self;
+        let Running { engine, sequencer, matcher, archiving } = self;
         // A thread that died has halted the engine, which says so.
-        drop(sequencer.join());
+        let left = sequencer.join().ok().flatten();
         let exchange = matcher.join().ok().flatten();
         let sequence = engine.read().watermark();
         let whole = exchange.filter(|exchange| exchange.sequence() == sequence);
+        let archive = archiving.map(|Archiving { board, going_on, archiver }| {
+            drop(going_on);
+            // One that died has said so.
+            drop(archiver.join());
+            board.status()
+        });
+        // The archiver has read it to its end.
+        drop(left);
         let digest = whole.map(|exchange| exchange.digest()).transpose()?;
-        Ok(Stopped { sequence, digest, halted: engine.halted() })
+        Ok(Stopped { sequence, digest, halted: engine.halted(), archive })
     }
 }

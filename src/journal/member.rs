@@ -14,7 +14,8 @@ pub const MEMBER_TRAILER_BYTES: usize = 8;
 /// Most bytes of blocks that a member written here unpacks to; a reader takes any number.
 pub const MEMBER_BLOCKS_BYTES: usize = 1 << 20;
 /// First bytes of every member: gzip, deflate, an extra field, no time, no system; 12 bytes of
-/// extra field, of which the subfield "OP" has 8: length and checksum of the packed bytes.
+/// extra field, of which the subfield "OP" has 8: length of the packed bytes, checksum of them and
+/// the trailer.
 pub const MEMBER_START: [u8; 16] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 12, 0, b'O', b'P', 8, 0];
 /// First bytes of any gzip file.
 pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -90,14 +91,11 @@ pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
         }
     }
     let packed_length = u32::try_from(packed.len()).map_err(too_large)?;
-    let parts: [&[u8]; 6] = [
-        &MEMBER_START,
-        &packed_length.to_le_bytes(),
-        &crc32fast::hash(&packed).to_le_bytes(),
-        &packed,
-        &crc32fast::hash(bytes).to_le_bytes(),
-        &length.to_le_bytes(),
-    ];
+    // gzip's own checksum of what was packed, and its length.
+    packed.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
+    packed.extend_from_slice(&length.to_le_bytes());
+    let checksum = crc32fast::hash(&packed).to_le_bytes();
+    let parts: [&[u8]; 4] = [&MEMBER_START, &packed_length.to_le_bytes(), &checksum, &packed];
     Ok(parts.concat())
 }
 
@@ -106,7 +104,7 @@ pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
 pub struct MemberHeader {
     /// Packed bytes, header and trailer left out.
     pub packed_bytes: u32,
-    /// Their CRC-32.
+    /// CRC-32 of them and the trailer.
     pub packed_checksum: u32,
 }
 
@@ -150,6 +148,7 @@ pub struct Members<R> {
     begun: u64,
     offset: u64,
     next_offset: u64,
+    over: bool,
 }
 
 /// A member being unpacked.
@@ -168,7 +167,13 @@ impl<R: Read> Members<R> {
     /// Over a file's bytes from where a member begins.
     pub const fn new(input: R) -> Members<R> {
         let buffer = Vec::new();
-        Members { input, buffer, used: 0, open: None, begun: 0, offset: 0, next_offset: 0 }
+        let (open, over) = (None, false);
+        Members { input, buffer, used: 0, open, begun: 0, offset: 0, next_offset: 0, over }
+    }
+
+    /// Whether the file has ended, between two members.
+    pub const fn over(&self) -> bool {
+        self.over
     }
 
     /// Members begun so far; the number of the open one, counted from 1.
@@ -208,7 +213,8 @@ impl<R: Read> Members<R> {
         self.offset = self.next_offset;
         let mut bytes = Vec::with_capacity(MEMBER_HEADER_BYTES);
         self.take(&mut bytes, MEMBER_HEADER_BYTES)?;
-        if bytes.is_empty() {
+        self.over = bytes.is_empty();
+        if self.over {
             return Ok(false);
         }
         self.begun = self.begun.saturating_add(1);
@@ -264,14 +270,11 @@ impl<R: Read> Members<R> {
 
     /// Verifies what only the end of a member can tell.
     fn leave(&mut self) -> Result<(), UnpackError> {
-        let Some(open) = self.open.take() else { return Ok(()) };
+        let Some(mut open) = self.open.take() else { return Ok(()) };
         // Where it began, until it is known to be sound.
         let after = std::mem::replace(&mut self.next_offset, self.offset);
         if open.packed_left > 0 {
             return Err(MemberFault::Deflate.into());
-        }
-        if open.packed.finalize() != open.header.packed_checksum {
-            return Err(MemberFault::PackedChecksum.into());
         }
         let mut trailer = Vec::with_capacity(MEMBER_TRAILER_BYTES);
         self.take(&mut trailer, MEMBER_TRAILER_BYTES)?;
@@ -279,6 +282,10 @@ impl<R: Read> Members<R> {
         let Some((checksum, Some(length))) = parts else {
             return Err(MemberFault::Truncated.into());
         };
+        open.packed.update(&trailer);
+        if open.packed.finalize() != open.header.packed_checksum {
+            return Err(MemberFault::PackedChecksum.into());
+        }
         if u32::from_le_bytes(*checksum) != open.unpacked.finalize() {
             return Err(MemberFault::Checksum.into());
         }
@@ -337,9 +344,9 @@ mod tests {
     fn unpacked(file: &[u8]) -> Result<Vec<u8>, MemberFault> {
         let (mut members, mut all) = (Members::new(file), Vec::new());
         loop {
-            let (before, begun) = (all.len(), members.number());
+            let before = all.len();
             match members.fill(&mut all, before + 700) {
-                Ok(()) if all.len() == before && members.number() == begun => return Ok(all),
+                Ok(()) if members.over() => return Ok(all),
                 Ok(()) => {}
                 Err(UnpackError::Fault(fault)) => return Err(fault),
                 Err(UnpackError::Io(error)) => panic!("{error}"),

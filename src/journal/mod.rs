@@ -2,8 +2,10 @@
 //!
 //! Must not know: why a command is right, who waits for it, what it did.
 
+pub mod archive;
 pub mod block;
 pub mod fields;
+pub mod import;
 pub mod marker;
 pub mod member;
 pub mod memory;
@@ -12,6 +14,8 @@ pub mod reader;
 pub mod replay;
 pub mod record;
 pub mod recovery;
+pub mod salvage;
+pub mod scrape;
 pub mod sled;
 pub mod store;
 
