@@ -69,7 +69,7 @@ pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
             let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
             let head = heads.get(index).copied().unwrap_or(Head::START);
             let named = if second_failed { second } else { first };
-            name_journal(journal_failure(&error, offset, &head), named)
+            name_journal(source.placed(journal_failure(&error, offset, &head)), named)
         }
         Stop::Failed(failure) => failure,
     })?;
@@ -115,7 +115,8 @@ fn walk(
         };
         effects.clear();
         exchange.apply(&record, &mut effects).map_err(|error| {
-            Stop::Failed(Failure::failed(format!("{}: {error}", record.sequence)))
+            let at = record.sequence;
+            Stop::Failed(Failure::Failed(format!("REPLAY_BROKEN: record {at}: {error}")))
         })?;
         parting.scribe.follow(&record, &effects);
         parting.shared = record.sequence.get();
@@ -167,6 +168,7 @@ fn tell(parting: &Parting, paths: [&Path; 2], heads: &[Head; 2]) -> Answer {
     }
     let value = json!({
         "ok": equal,
+        "code": if equal { Value::Null } else { "JOURNALS_DIFFER".into() },
         "result": result,
         "shared": shared,
         "first": shown(first),

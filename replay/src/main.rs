@@ -10,16 +10,20 @@ mod dump;
 mod explain;
 mod export;
 mod fills;
+mod import;
 mod moment;
+mod newfile;
 mod pass;
 mod progress;
 mod rebuild;
 mod reference;
 mod register;
+mod salvage;
 mod source;
 mod tally;
 mod verify;
 
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,11 +35,15 @@ use moment::Moment;
 use reference::Reference;
 
 const AFTER_HELP: &str = "\
-A JOURNAL is a data directory of a stopped server, a copy of one, or a file made by `export`. A
+A JOURNAL is a data directory of a stopped server, a copy of one, a file made by `export`, or the
+folder of an archive (`openoutcry serve --archive`), which can be asked while it is written. A
 running server holds a lock on its directory and opening it fails: stop the server, copy the
 directory while it is stopped, or export once and ask the file. Opening a directory does what a
 server's start does: a block that was refused, and so never acknowledged, is removed from it. To
 leave a directory untouched ask a copy or an exported file, which is only ever read.
+
+An exported file is plain, or compressed as gzip members that any gunzip unpacks to the plain one;
+each is recognised by its first bytes, and every byte of either is verified.
 
 A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), and means the state
 after the last record not later than it. Users, markets and orders go by their id as clients saw
@@ -43,18 +51,20 @@ it, or by the sequence number of the record that made them.
 
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
-journals are not the same.
+journals are not the same, or acknowledged records could not be salvaged.
 
 Examples:
-  openoutcry-replay export ./data journal.blocks
-  openoutcry-replay verify journal.blocks
-  openoutcry-replay rebuild journal.blocks --at 2026-08-10T18:00:00Z
-  openoutcry-replay fills journal.blocks --market 0198f3a2-... --format csv > fills.csv
-  openoutcry-replay book journal.blocks 0198f3a2-... --at 1342 --levels 5
-  openoutcry-replay account journal.blocks 0198f3a1-... --at 1342
-  openoutcry-replay explain journal.blocks 1342
-  openoutcry-replay diff yesterday.blocks journal.blocks
-  openoutcry-replay dump journal.blocks --from 1300 --to 1342";
+  openoutcry-replay export ./data journal.blocks.gz
+  openoutcry-replay import journal.blocks.gz ./restored
+  openoutcry-replay salvage ./data --archive /backup/venue --out ./salvaged
+  openoutcry-replay verify journal.blocks.gz
+  openoutcry-replay rebuild journal.blocks.gz --at 2026-08-10T18:00:00Z
+  openoutcry-replay fills journal.blocks.gz --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay book journal.blocks.gz 0198f3a2-... --at 1342 --levels 5
+  openoutcry-replay account journal.blocks.gz 0198f3a1-... --at 1342
+  openoutcry-replay explain journal.blocks.gz 1342
+  openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
+  openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
 
 /// Proves, rebuilds and explains an openoutcry journal without the server.
 #[derive(Parser)]
@@ -70,7 +80,7 @@ struct Arguments {
 /// The journal asked.
 #[derive(Args)]
 struct Asked {
-    /// Data directory of a stopped server, a copy of one, or an exported file.
+    /// Data directory of a stopped server, a copy of one, an exported file, or an archive.
     journal: PathBuf,
 }
 
@@ -84,11 +94,35 @@ enum Question {
         #[arg(long)]
         no_state: bool,
     },
-    /// Writes a data directory's blocks to a plain file, byte for byte as journaled.
+    /// Writes a journal's blocks to a file, byte for byte as journaled.
     Export {
-        /// The data directory.
+        #[command(flatten)]
+        asked: Asked,
+        /// The file to make, compressed if its name ends in .gz; an existing one is left alone.
+        out: PathBuf,
+        /// Compresses it whatever its name.
+        #[arg(long)]
+        compress: bool,
+    },
+    /// Makes a new data directory that a server starts from, with exactly these blocks.
+    Import {
+        #[command(flatten)]
+        asked: Asked,
+        /// The directory to make; one that holds anything is left alone.
         data: PathBuf,
-        /// The file to make; an existing one is left alone.
+    },
+    /// Rebuilds a journal from a damaged directory and an archive; says what is covered.
+    ///
+    /// The damaged directory is only read; sled is asked on a copy, for which there must be room
+    /// beside the new directory. The result is the longest chain from record 1 that verifies.
+    Salvage {
+        /// The damaged data directory.
+        data: PathBuf,
+        /// An archive's folder, or an exported file.
+        #[arg(long, value_name = "DIR")]
+        archive: Option<PathBuf>,
+        /// The data directory to make; one that holds anything is left alone.
+        #[arg(long, value_name = "NEWDIR")]
         out: PathBuf,
     },
     /// What was the state? Digest, head, counts, and that money in is money out.
@@ -100,6 +134,7 @@ enum Question {
         at: Option<Moment>,
     },
     /// Who traded with whom? Every fill, in both parties' own words.
+    #[command(after_help = fills::COLUMNS_HELP)]
     Fills {
         #[command(flatten)]
         asked: Asked,
@@ -108,6 +143,9 @@ enum Question {
         /// How rows are written; with --json, ndjson. The default is a table.
         #[arg(long, value_enum)]
         format: Option<Format>,
+        /// A file to make; an existing one is left alone. Without it, to stdout.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// What stood in a market's book? For traders of yes and of no, best price first.
     Book {
@@ -189,21 +227,48 @@ struct Which {
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, question } = Arguments::parse();
-    let streams = matches!(question, Question::Fills { .. } | Question::Dump { .. });
+    let Arguments { json, question } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help is for people, whoever asks.
+        Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
+            return answer::misuse(&error.to_string());
+        }
+        Err(error) => error.exit(),
+    };
+    answer_question(question, json)
+}
+
+/// Asks the question and prints what it came to.
+fn answer_question(question: Question, json: bool) -> ExitCode {
+    let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
         Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
-        Question::Export { data, out } => export::export(&data, &out),
+        Question::Export { asked, out, compress } => export::export(&asked.journal, &out, compress),
+        Question::Import { asked, data } => import::import(&asked.journal, &data),
+        Question::Salvage { data, archive, out } => {
+            salvage::salvage(&data, archive.as_deref(), &out)
+        }
         Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
-        Question::Fills { asked, which, format } => {
+        Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {
+                (Some(Format::Parquet), _) if output.is_none() => {
+                    return usage("a Parquet file needs a place: give it with -o FILE", json);
+                }
                 (None, false) => Format::Table,
-                (None | Some(Format::Ndjson), true) => Format::Ndjson,
-                (Some(format), false) => format,
-                (Some(_), true) => usage("--json writes fills as ndjson, in no other format"),
+                (None, true) => Format::Ndjson,
+                (Some(format), true) if output.is_none() && format != Format::Ndjson => {
+                    let error = "--json writes fills to stdout as ndjson; other formats need -o";
+                    return usage(error, json);
+                }
+                (Some(format), _) => format,
             };
             let Which { market, user, order, span: Span { from, to } } = which;
-            fills::fills(&asked.journal, Wanted { market, user, order, from, to }, format)
+            fills::fills(
+                &asked.journal,
+                Wanted { market, user, order, from, to },
+                format,
+                output.as_deref(),
+            )
         }
         Question::Book { asked, market, at, levels } => {
             book::book(&asked.journal, market, at, levels)
@@ -216,7 +281,10 @@ fn main() -> ExitCode {
     answer::print(result, json, streams)
 }
 
-/// Ends with what is wrong with the command line.
-fn usage(error: &str) -> ! {
+/// Says what is wrong with the command line.
+fn usage(error: &str, json: bool) -> ExitCode {
+    if json {
+        return answer::misuse(error);
+    }
     Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
 }

@@ -79,7 +79,9 @@ pub fn pass(
     drop(progress);
     walked.map_err(|stop| match stop {
         Stop::Listener(failure) => failure,
-        Stop::Journal(error) => journal_failure(&error, source.offset(), &reached.head),
+        Stop::Journal(error) => {
+            source.placed(journal_failure(&error, source.offset(), &reached.head))
+        }
         Stop::Broken { block, offset, record, error } => Failure::Damaged(json!({
             "ok": false,
             "error": error,

@@ -5,10 +5,15 @@
 mod venue;
 
 use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use openoutcry::exchange::script;
+use openoutcry::exchange::units::{Lots, Tick};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use serde_json::Value;
+use uuid::Uuid;
 use venue::{as_written, ask, journal, told};
 
 /// A day at the venue: every way in which an order can come, change, trade and go.
@@ -93,6 +98,61 @@ fn fills_are_listed_in_every_format() {
     holds("fills-from.csv", "fills", "--format csv --from 2023-11-14T22:13:26Z");
     holds("fills-to.csv", "fills", "--format csv --to 22");
     holds("fills-market.csv", "fills", "--format csv --market 35");
+}
+
+/// A cell as the comma-separated form writes it.
+fn cell(field: &Field) -> String {
+    match field {
+        Field::Long(number) => number.to_string(),
+        Field::Str(word) => word.clone(),
+        Field::Bytes(id) => Uuid::from_slice(id.data()).unwrap().to_string(),
+        Field::TimestampMillis(ms) => {
+            let time = chrono::DateTime::from_timestamp_millis(*ms).unwrap();
+            time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+        }
+        Field::Decimal(decimal) => {
+            let unscaled =
+                decimal.data().iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+            if decimal.scale() == 2 {
+                Tick::new(u8::try_from(unscaled).unwrap()).unwrap().to_string()
+            } else {
+                assert_eq!(decimal.scale(), 6);
+                Lots::new(unscaled).to_string()
+            }
+        }
+        other => panic!("a column of another type: {other:?}"),
+    }
+}
+
+#[test]
+fn typed_columns_say_what_the_text_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, path) = (dir.path().join("fills.parquet"), day(dir.path()));
+    let csv = told("fills", &path, "--format csv").1;
+    let rest = format!("--format parquet -o {} --json", file.display());
+    let (code, answer) = told("fills", &path, &rest);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((code, &answer["fills"]), (0, &(csv.lines().count() - 1).into()));
+    let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
+    let mut lines = csv.lines();
+    let schema = reader.metadata().file_metadata().schema();
+    let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+    assert_eq!(lines.next().unwrap(), names.join(","));
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let cells: Vec<String> = row.get_column_iter().map(|(_, field)| cell(field)).collect();
+        assert_eq!(lines.next().unwrap(), cells.join(","));
+    }
+    assert_eq!(lines.next(), None);
+    // Neither over an existing file nor into a terminal, and nothing is left of a failure.
+    assert_eq!(told("fills", &path, &rest).0, 1);
+    assert_eq!(told("fills", &path, "--format parquet").0, 2);
+    let none = dir.path().join("none.csv");
+    assert_eq!(told("fills", &path, &format!("--user 99 --format csv -o {}", none.display())).0, 1);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    let written = format!("--format csv -o {}", none.display());
+    assert_eq!(told("fills", &path, &written).0, 0);
+    assert_eq!(fs::read_to_string(&none).unwrap(), csv);
 }
 
 #[test]

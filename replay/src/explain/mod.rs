@@ -26,7 +26,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let mut source = Source::open(path)?;
     let mut story = Story::of(order);
     let exchange = pass(&mut source, at, false, &mut story)?.exchange;
-    let unknown = || Failure::Failed(format!("{order} placed no order by then"));
+    let unknown = || Failure::not_found(format!("{order} placed no order by then"));
     let life = story.life.as_ref().ok_or_else(unknown)?;
     let end = format!("record {}, {}", exchange.sequence(), rfc3339(exchange.time()));
     let market = story.register.listing(life.terms.market)?;
