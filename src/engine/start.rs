@@ -52,7 +52,9 @@ pub struct Running {
 }
 
 /// What the sequencer leaves: its journal, which others may still read.
-struct Left(Option<Box<dyn Journal>>);
+struct Left {
+    _journal: Option<Box<dyn Journal>>,
+}
 
 /// The archiver's thread.
 #[derive(Debug)]
@@ -104,7 +106,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
         let go_on = result.is_ok();
         // The start waits for this; if it is gone, so is the process.
         drop(replayed.send(result));
-        Left(go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>))
+        Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let engine = Engine { intake, read_model, halt };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));

@@ -16,7 +16,7 @@ use super::block::{
 use super::member::{
     self, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MemberFault, MemberHeader, Members, UnpackError,
 };
-use super::portable::{SEGMENT_SUFFIX, segments, sync_folder_of};
+use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
@@ -164,15 +164,27 @@ impl Archive {
         &self.head
     }
 
-    /// Whether the archive's last block is the journal's there.
+    /// Whether the archive's first block and its last are the journal's there.
     pub fn belongs_to(&self, journal: &JournalReader) -> Result<(), ArchiveError> {
         let (head, journaled) = (self.head, journal.head().sequence);
         if head == Head::START {
             return Ok(());
         }
+        // The first too, so that another journal that is shorter is not taken for a cut one.
+        let mut archived = PortableFile::open(&self.folder)
+            .map_err(|error| failed(&self.folder, error))?
+            .take(usize::from(journaled > Sequence::ZERO));
+        if let Some(first) = archived.next().transpose()? {
+            Archive::same_block(journal, &first.head())?;
+        }
         if head.sequence > journaled {
             return Err(ArchiveError::Ahead { archived: head.sequence, journaled });
         }
+        Archive::same_block(journal, &head)
+    }
+
+    /// Whether the journal has the archive's block that led to this head.
+    fn same_block(journal: &JournalReader, head: &Head) -> Result<(), ArchiveError> {
         let block = journal.read(head.sequence).next().transpose()?;
         let there = block.filter(|block| block.last() == head.sequence);
         let journaled = there.map_or(ChainHash::ZERO, |block| block.hash());

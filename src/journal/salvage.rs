@@ -143,7 +143,9 @@ impl Salvage {
                 held.push(InFile { offset, bytes, last: block.last(), hash, previous });
             }
         });
-        if let Err(error) = scraped {
+        if let Err(error) = scraped
+            && error.kind() != io::ErrorKind::NotFound
+        {
             faults.push(format!("{}: {error}", database.display()));
         }
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
@@ -183,7 +185,7 @@ impl Salvage {
         }
         let archived = archived.map(|block| (block, Origin::Archive));
         let stored = stored.map(|block| (block, Origin::Store));
-        archived.or(stored).or_else(|| self.from_file(next).map(|b| (b, Origin::StoreFile)))
+        archived.or(stored).or_else(|| self.in_file_only(next).map(|b| (b, Origin::StoreFile)))
     }
 
     /// The archive's block from `next` on that follows; what comes before is passed over.
@@ -243,7 +245,7 @@ impl Salvage {
 
     /// The block that sled's file holds at `next`, if it was acknowledged and is the only one, or
     /// the only one that another was built upon.
-    fn from_file(&self, next: Sequence) -> Option<Block> {
+    fn in_file_only(&self, next: Sequence) -> Option<Block> {
         let follow = |of: &InFile| {
             let after = self.in_file.get(&of.last.next());
             after.is_some_and(|after| after.iter().any(|after| after.previous == of.hash))
