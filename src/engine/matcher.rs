@@ -8,50 +8,52 @@ use crossbeam_channel::Receiver;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
-use super::pending::{AppliedBlock, Refusal};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
-use crate::exchange::Exchange;
+use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
-    /// The one exchange.
-    pub exchange: Exchange,
+    /// The one exchange, and what its records came to.
+    pub replayer: Replayer,
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
     /// Results go here.
     pub projector: Projector,
-    /// Where to say what is due.
+    /// Where to say what is due, and what the records came to.
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
 }
 
 impl Matcher {
-    /// Applies blocks until there are no more, or until one breaks the exchange. Hands the
-    /// exchange back.
-    pub fn run(mut self) -> Exchange {
+    /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
+    /// it. Hands the exchange back.
+    pub fn run(mut self) -> Replayer {
         while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
-            let mut applied = AppliedBlock::default();
-            for record in block.records() {
-                if let Err(broken) = self.exchange.apply(record, applied.effects_mut()) {
-                    tracing::error!(sequence = %record.sequence, %broken, "record not applied");
-                    let reason = HaltReason::StateBroken(broken);
+            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+            match self.replayer.apply(&block, &mut effects, &mut records) {
+                Ok(()) => {}
+                Err(Stop::Listener(never)) => match never {},
+                Err(Stop::Fault(fault)) => {
+                    tracing::error!(block = %block.first(), %fault, "block not applied");
+                    let reason = HaltReason::from(fault);
                     self.halt.halt(reason);
                     let waiting = replies.into_iter().flatten();
                     refuse(waiting, Refusal::OutcomeUnknown(reason));
-                    return self.exchange;
+                    return self.replayer;
                 }
-                applied.seal_record(record.sequence, record.time);
             }
-            if let Err(reason) = self.projector.project(&Arc::new(applied), replies) {
+            let applied = Arc::new(AppliedBlock::new(effects, records));
+            if let Err(reason) = self.projector.project(&applied, replies) {
                 self.halt.halt(reason);
-                return self.exchange;
+                return self.replayer;
             }
-            self.due.post(self.exchange.next_due(), self.exchange.sequence());
+            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
         }
-        self.exchange
+        self.replayer
     }
 }
 
@@ -64,6 +66,7 @@ mod tests {
     use crate::engine::pending::ReplySlot;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::invariant::Broken;
+    use crate::exchange::results::Results;
     use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
@@ -80,11 +83,11 @@ mod tests {
             let (sequence, time) = (Sequence::new(sequence), TimeMs::default());
             let mut block = BlockBuilder::new(journal.head());
             block.push(Record { sequence, time, command: Command::AdvanceClock }).unwrap();
-            durable.push(journal.append(block.build().unwrap()).unwrap());
+            durable.push(journal.append(block.build(Results::NONE).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
         let matcher = Matcher {
-            exchange: Exchange::new(),
+            replayer: Replayer::new(),
             blocks,
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),

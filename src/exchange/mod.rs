@@ -27,6 +27,7 @@ pub mod matching;
 pub mod venue;
 pub mod invariant;
 pub mod digest;
+pub mod results;
 
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};
