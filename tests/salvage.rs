@@ -245,3 +245,38 @@ fn a_directory_in_use_is_left_alone() {
     let refused = Salvage::of(&case.data(), None, scratch.path()).err();
     assert!(matches!(refused, Some(SalvageError::Locked(_))), "{refused:?}");
 }
+
+/// Whatever becomes of sled's files: with a whole archive nothing is lost, without one the chain is
+/// a part of what was journaled, and neither ends in a panic.
+#[test]
+fn no_damage_to_sleds_files_makes_a_wrong_chain_or_a_panic() {
+    let case = Case::new(30);
+    let whole = files(&case.data().join("journal"));
+    let length = fs::metadata(case.database()).unwrap().len();
+    for kind in 0..12_u64 {
+        for (path, bytes) in &whole {
+            fs::write(path, bytes).unwrap();
+        }
+        let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
+        let used = 150_000.min(length);
+        match kind {
+            0..6 => file.write_all_at(&[0x5A; 3_000], used * kind / 6).unwrap(),
+            6..9 => file.set_len(used * (kind - 5) / 4).unwrap(),
+            9 => file.set_len(0).unwrap(),
+            _ => {
+                let wanted = if kind == 10 { "snap." } else { "conf" };
+                for (path, bytes) in whole
+                    .iter()
+                    .filter(|(p, _)| p.file_name().unwrap().to_str().unwrap().starts_with(wanted))
+                {
+                    fs::write(path, vec![0xEE; bytes.len()]).unwrap();
+                }
+            }
+        }
+        let salvaged = case.salvage();
+        assert!(salvaged.complete, "{kind}: {salvaged:?}");
+        let alone = case.salvage_with(None);
+        assert_eq!(alone.complete, alone.head.sequence == Sequence::new(600), "{kind}: {alone:?}");
+        assert_eq!(alone.acknowledged, Some(Sequence::new(600)));
+    }
+}

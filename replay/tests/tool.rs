@@ -182,7 +182,7 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     let salvage = |archive: Option<&str>, out: &str| {
         let mut arguments = vec![OsStr::new("salvage").to_owned(), path("venue").into()];
         arguments.extend([OsStr::new("--out").to_owned(), path(out).into()]);
-        for archive in archive {
+        if let Some(archive) = archive {
             arguments.extend([OsStr::new("--archive").to_owned(), path(archive).into()]);
         }
         ask(&arguments)
