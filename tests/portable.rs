@@ -6,7 +6,7 @@
 mod records;
 
 use std::fs::{self, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -287,6 +287,7 @@ fn an_archive_goes_on_after_the_last_whole_member_wherever_a_write_was_torn() {
             }
             assert_eq!(*opened.head(), blocks[3].head(), "{length}");
             assert_eq!(cut.map_or(0, |cut| cut.bytes), lost, "{length}");
+            assert_eq!(fs::metadata(&segment).unwrap().len(), kept, "{length}");
             drop(opened);
             archive_more(dir.path(), &blocks, 4);
             assert_eq!(fs::read(&segment).unwrap(), whole, "{length}");
@@ -376,6 +377,9 @@ fn a_full_disk_costs_an_archive_nothing_but_time() {
     fs::copy(&hidden, &segment).unwrap();
     fs::remove_file(&hidden).unwrap();
     assert!(archive.append(&durable[2..4]).is_err(), "nobody would find it");
+    // A failed write may have left more than the next one takes.
+    let mut left = OpenOptions::new().append(true).open(&segment).unwrap();
+    left.write_all(&[7; 10_000]).unwrap();
     archive.append(&durable[2..]).unwrap();
     drop(archive);
     assert_eq!(read(dir.path()), (blocks, None));

@@ -530,6 +530,8 @@ fn a_full_archive_disk_stops_no_trade_and_is_made_up_for_later() {
 
     std::fs::remove_file(&segment).unwrap();
     let server = Server::from(serve_archived(&data, &archive));
+    // The archiver has looked and found this not yet.
+    std::thread::sleep(Duration::from_millis(400));
     assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
     let (status, log) = server.stop();
     assert_eq!(status.code(), Some(0), "{log}");
