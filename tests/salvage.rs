@@ -15,6 +15,7 @@ use openoutcry::journal::archive::Archive;
 use openoutcry::journal::block::Block;
 use openoutcry::journal::import::{ImportError, import};
 use openoutcry::journal::marker::Marker;
+use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable;
 use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
 use openoutcry::journal::sled::SledJournal;
@@ -244,6 +245,27 @@ fn a_directory_in_use_is_left_alone() {
     let scratch = tempfile::tempdir().unwrap();
     let refused = Salvage::of(&case.data(), None, scratch.path()).err();
     assert!(matches!(refused, Some(SalvageError::Locked(_))), "{refused:?}");
+}
+
+/// An archive of another venue's history is as long, and ends otherwise.
+#[test]
+fn another_last_block_than_the_acknowledged_one_is_not_all() {
+    let case = Case::new(29);
+    let other = block_after(&case.blocks[28].head(), TimeMs::MAX, vec![Command::AdvanceClock; 20]);
+    let mut journal = MemoryJournal::new();
+    for block in case.blocks[..29].iter().chain([&other]) {
+        journal.append(block.clone()).unwrap();
+    }
+    let (mut archive, _) = Archive::open(&case.archive()).unwrap();
+    let last = journal.read(other.first()).next().unwrap().unwrap();
+    archive.append(&[last]).unwrap();
+    fs::remove_dir_all(case.data().join("journal")).unwrap();
+    let (scratch, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut chain = Salvage::of(&case.data(), Some(&case.archive()), scratch.path()).unwrap();
+    assert_eq!(import(new.path(), &mut chain, |_| ()).unwrap(), other.head());
+    let salvaged = chain.finish();
+    assert_eq!(salvaged.acknowledged, Some(salvaged.head.sequence));
+    assert!(!salvaged.complete, "{salvaged:?}");
 }
 
 /// Whatever becomes of sled's files: with a whole archive nothing is lost, without one the chain is
