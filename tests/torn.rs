@@ -49,7 +49,7 @@ fn venue() -> Venue {
         for record in records {
             effects.clear();
             exchange.apply(record, &mut effects).unwrap();
-            log.push(record.sequence, &effects);
+            log.push(record, &effects);
             builder.push(record.clone()).unwrap();
         }
         let block = builder.build(log.sealed()).unwrap();

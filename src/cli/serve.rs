@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -19,11 +20,12 @@ use crate::api;
 use crate::api::keys::{self, ApiKey};
 use crate::engine::Engine;
 use crate::engine::archiver::ArchiveStatus;
-use crate::engine::start::{self, Running};
+use crate::engine::start::{self, Running, Snapshots};
 use crate::journal::Journal;
 use crate::journal::archive::{Archive, ArchiveError, Cut};
 use crate::journal::reader::JournalReader;
 use crate::journal::sled::SledJournal;
+use crate::journal::snapshot::folder::SnapshotFolder;
 
 /// Shortest operator key taken from the environment: too long to guess even if it is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
@@ -32,13 +34,17 @@ const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors that are not for connections: the journal's, the runtime's, those of clients
 /// being turned away.
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// Records between two snapshots: a start replays them in a fraction of a second, and a busy venue
+/// takes a while to make as many.
+const SNAPSHOT_EVERY: u64 = 500_000;
 /// The environment variable that sets the operator's key. No flag: arguments are visible to every
 /// process of the machine.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
-the venue. One process at a time can use it.
+the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
+may be deleted while no server runs.
 
 With --archive the server also writes every block to a second folder, compressed and checked, about
 a second after it is durable, best on another disk. Trading never waits for it: if that disk is full
@@ -76,6 +82,14 @@ pub struct ServeArgs {
     /// Folder of an archive, written behind the journal; made if missing
     #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
     archive: Option<PathBuf>,
+    /// Commands between two snapshots, which make a start fast; 0 takes none
+    #[arg(
+        long,
+        value_name = "N",
+        env = "OPENOUTCRY_SNAPSHOT_EVERY",
+        default_value_t = SNAPSHOT_EVERY
+    )]
+    snapshot_every: u64,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -142,7 +156,9 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     let reader = journal.reader();
-    let mut running = start::start(journal).map_err(|error| failed(error.to_string()))?;
+    let snapshots = snapshots(args);
+    let mut running =
+        start::start_with(journal, snapshots).map_err(|error| failed(error.to_string()))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
     }
@@ -170,6 +186,19 @@ fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failu
         "archive opened"
     );
     Ok(archive)
+}
+
+/// The folder of snapshots. They only save time: a folder that cannot be had is no reason not to
+/// start.
+fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
+    let every = NonZeroU64::new(args.snapshot_every);
+    match SnapshotFolder::open(&args.data) {
+        Ok(folder) => Some(Snapshots { folder, every }),
+        Err(error) => {
+            tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");
+            None
+        }
+    }
 }
 
 /// Takes the address before anything is opened or made, so that a port in use costs nothing.

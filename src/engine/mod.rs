@@ -14,6 +14,9 @@ pub mod sequencer;
 pub mod matcher;
 pub mod projector;
 pub mod archiver;
+pub mod pace;
+pub mod restore;
+pub mod snapshotter;
 pub mod start;
 
 use std::sync::Arc;
@@ -28,6 +31,7 @@ use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
+use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
@@ -39,6 +43,7 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    snapshots: Arc<SnapshotBoard>,
 }
 
 impl Engine {
@@ -104,6 +109,11 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// How snapshots fare.
+    pub fn snapshots(&self) -> SnapshotStatus {
+        self.snapshots.read()
     }
 
     /// Why the intake is closed until a restart, if it is.

@@ -1,8 +1,10 @@
 //! Starting and stopping: the only place that makes threads.
 
+use std::convert::Infallible;
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
@@ -11,9 +13,12 @@ use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::pace::Pace;
 use super::pending::Intake;
 use super::projector::Projector;
+use super::restore::{self, Restored};
 use super::sequencer::Sequencer;
+use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::{Engine, INTAKE_MAX};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
@@ -22,8 +27,8 @@ use crate::exchange::units::Sequence;
 use crate::journal::archive::Archive;
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
+use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Journal, JournalError};
-use crate::projection::ReadModel;
 
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
@@ -46,10 +51,20 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+/// Where snapshots are, and how often to take one.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    /// The folder. What is in it is used, if it can be vouched for.
+    pub folder: SnapshotFolder,
+    /// Records between two snapshots; `None` to take none.
+    pub every: Option<NonZeroU64>,
+}
+
 /// A running engine's threads, and what is needed to end them.
 #[derive(Debug)]
 pub struct Running {
     engine: Engine,
+    snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
     sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
     archiving: Option<Archiving>,
@@ -84,27 +99,44 @@ pub struct Stopped {
     pub archive: Option<ArchiveStatus>,
 }
 
-/// Replays the journal through the matcher and starts to take commands. Returns once every record
-/// of the journal is applied and folded.
+/// As [`start_with`], without snapshots.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
+    start_with(journal, None)
+}
+
+/// Restores the newest snapshot that can be vouched for, replays the rest of the journal through
+/// the matcher and starts to take commands. Returns once every record of the journal is applied
+/// and folded.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start_with<J: Journal + 'static>(
+    journal: J,
+    snapshots: Option<Snapshots>,
+) -> Result<Running, StartError> {
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
-    let read_model = Arc::new(RwLock::new(ReadModel::new()));
+    let reader = journal.reader();
+    let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
+    let began = replayer.results();
+    due.post(replayer.exchange().next_due(), began);
+    let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
     let (replayed, replay_result) = bounded(1);
 
     let matcher = Matcher {
-        replayer: Replayer::new(),
+        replayer,
         blocks,
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
-    let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
+    let mut sequencer =
+        Sequencer::new(journal, commands, durable, Arc::clone(&due), Arc::clone(&halt));
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -114,10 +146,43 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
         drop(replayed.send(result));
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
-    let engine = Engine { intake, read_model, halt };
+    let board = Arc::new(SnapshotBoard::started_from(began.through));
+    let engine = Engine { intake, read_model, halt, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
-    replay_result.recv().map_err(|_| died)??;
-    Ok(Running { engine, sequencer, matcher, archiving: None })
+    let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
+    if replayed.is_err() && began.through != Sequence::ZERO {
+        tracing::error!(
+            snapshot = %began.through,
+            "the start went from a snapshot; without the folder of snapshots it replays everything"
+        );
+    }
+    replayed?;
+    let snapshotter = match snapshots {
+        Some(Snapshots { folder, every: Some(every) }) => {
+            let (ends, ending) = bounded(0);
+            let pace = Pace::background(ending);
+            let last = began.through;
+            let snapshotter =
+                Snapshotter { folder, every, journal: reader, due, board, pace, last };
+            // Not one of those whose end halts the engine: the venue goes on without snapshots.
+            let thread = Builder::new().name("snapshotter".to_owned());
+            Some((ends, thread.spawn(move || snapshotter.run())?))
+        }
+        _ => None,
+    };
+    Ok(Running { engine, snapshotter, sequencer, matcher, archiving: None })
+}
+
+/// What a start begins with.
+fn restored(snapshots: Option<&Snapshots>, journal: &JournalReader) -> Restored {
+    let Some(Snapshots { folder, .. }) = snapshots else { return Restored::nothing() };
+    let latest = Sequence::new(u64::MAX);
+    let restored = restore::newest(folder, journal, latest, &mut Pace::full());
+    let restored = restored.unwrap_or_else(|_| Restored::nothing());
+    if restored.sequence() > Sequence::ZERO {
+        tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
+    }
+    restored
 }
 
 /// A named thread whose panic halts the engine instead of going unseen.
@@ -127,7 +192,7 @@ fn spawn<T: Send + 'static>(
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>, std::io::Error> {
     let halt = Arc::clone(halt);
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+    Builder::new().name(name.to_owned()).spawn(move || {
         let ended = catch_unwind(AssertUnwindSafe(run));
         ended.map_err(|_| halt.halt(HaltReason::ThreadDied(name))).ok()
     })
@@ -173,10 +238,16 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, sequencer, matcher, archiving } = self;
+        let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
+        let snapshotter = snapshotter.map(|(ends, thread)| {
+            drop(ends);
+            thread
+        });
         // A thread that died has halted the engine, which says so.
         let left = sequencer.join().ok().flatten();
         let replayer = matcher.join().ok().flatten();
+        // Whatever became of it: it has nothing that anybody waits for.
+        drop(snapshotter.map(JoinHandle::join));
         let sequence = engine.read().watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
         let archive = archiving.map(|Archiving { board, going_on, archiver }| {

@@ -26,6 +26,7 @@ pub mod admission;
 pub mod matching;
 pub mod venue;
 pub mod invariant;
+pub mod image;
 pub mod digest;
 pub mod results;
 

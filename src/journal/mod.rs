@@ -17,6 +17,7 @@ pub mod recovery;
 pub mod salvage;
 pub mod scrape;
 pub mod sled;
+pub mod snapshot;
 pub mod store;
 
 use std::ops::Deref;
