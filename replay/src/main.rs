@@ -18,6 +18,7 @@ mod progress;
 mod rebuild;
 mod reference;
 mod register;
+mod report;
 mod salvage;
 mod source;
 mod tally;
@@ -33,6 +34,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
+use report::Wish;
 
 const AFTER_HELP: &str = "\
 A JOURNAL is a data directory of a stopped server, a copy of one, a file made by `export`, or the
@@ -49,6 +51,11 @@ A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), 
 after the last record not later than it. Users, markets and orders go by their id as clients saw
 it, or by the sequence number of the record that made them.
 
+With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
+error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal; other errors go to stderr unless --json is given, and what ends a stream of rows always
+does. Long work shows a bar where stderr is a terminal. Memory grows with users, markets and open
+orders, never with the journal's length. Files are made whole or not at all and never overwrite.
+
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
 journals are not the same, or acknowledged records could not be salvaged.
@@ -60,9 +67,11 @@ Examples:
   openoutcry-replay verify journal.blocks.gz
   openoutcry-replay rebuild journal.blocks.gz --at 2026-08-10T18:00:00Z
   openoutcry-replay fills journal.blocks.gz --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay fills journal.blocks.gz --format parquet -o fills.parquet
   openoutcry-replay book journal.blocks.gz 0198f3a2-... --at 1342 --levels 5
   openoutcry-replay account journal.blocks.gz 0198f3a1-... --at 1342
   openoutcry-replay explain journal.blocks.gz 1342
+  openoutcry-replay report journal.blocks.gz --market 0198f3a2-... -o report.html
   openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
   openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
 
@@ -70,7 +79,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Answers as JSON: one line, or a line a row.
+    /// Answers as JSON: one line, or a line a row; errors too.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -184,6 +193,24 @@ enum Question {
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
     },
+    /// What happened in a market? A page for the file: prices, depth, fills, and the proof.
+    #[command(after_help = report::REPORT_HELP)]
+    Report {
+        #[command(flatten)]
+        asked: Asked,
+        /// The market.
+        #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+        market: Reference,
+        /// Shows the book at this moment; may be given more than once.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        depth_at: Vec<Moment>,
+        /// Lists every fill, not only the first and the last.
+        #[arg(long)]
+        all_fills: bool,
+        /// The page to make; an existing file is left alone.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
     /// Where do two journals part? The first record that they do not share.
     Diff {
         /// One journal.
@@ -276,6 +303,9 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
         }
         Question::Account { asked, user, at } => account::account(&asked.journal, user, at),
         Question::Explain { asked, order, at } => explain::explain(&asked.journal, order, at),
+        Question::Report { asked, market, depth_at, all_fills, output } => {
+            report::report(&asked.journal, &Wish { market, depth_at, all_fills }, &output)
+        }
         Question::Diff { first, second } => diff::diff(&first, &second),
         Question::Dump { asked, span } => dump::dump(&asked.journal, span.from, span.to, json),
     };

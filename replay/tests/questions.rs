@@ -124,13 +124,12 @@ fn cell(field: &Field) -> String {
     }
 }
 
-#[test]
-fn typed_columns_say_what_the_text_says() {
-    let dir = tempfile::tempdir().unwrap();
-    let (file, path) = (dir.path().join("fills.parquet"), day(dir.path()));
-    let csv = told("fills", &path, "--format csv").1;
+/// Holds the typed columns of a journal's fills against its comma-separated ones.
+fn columns_hold(path: &Path) {
+    let file = path.with_extension("parquet");
+    let csv = told("fills", path, "--format csv").1;
     let rest = format!("--format parquet -o {} --json", file.display());
-    let (code, answer) = told("fills", &path, &rest);
+    let (code, answer) = told("fills", path, &rest);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!((code, &answer["fills"]), (0, &(csv.lines().count() - 1).into()));
     let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
@@ -144,15 +143,28 @@ fn typed_columns_say_what_the_text_says() {
         assert_eq!(lines.next().unwrap(), cells.join(","));
     }
     assert_eq!(lines.next(), None);
-    // Neither over an existing file nor into a terminal, and nothing is left of a failure.
-    assert_eq!(told("fills", &path, &rest).0, 1);
+}
+
+#[test]
+fn typed_columns_say_what_the_text_says() {
+    let dir = tempfile::tempdir().unwrap();
+    columns_hold(&day(dir.path()));
+    // Here somebody who wanted no was the maker.
+    columns_hold(&journal(dir.path(), "pairs", PAIRS));
+}
+
+#[test]
+fn files_are_made_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (day(dir.path()), dir.path().join("fills.csv"));
+    let written = format!("--format csv -o {}", out.display());
+    assert_eq!(told("fills", &path, &format!("{written} --user 99")).0, 1);
     assert_eq!(told("fills", &path, "--format parquet").0, 2);
-    let none = dir.path().join("none.csv");
-    assert_eq!(told("fills", &path, &format!("--user 99 --format csv -o {}", none.display())).0, 1);
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
-    let written = format!("--format csv -o {}", none.display());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(told("fills", &path, &written).0, 0);
-    assert_eq!(fs::read_to_string(&none).unwrap(), csv);
+    assert_eq!(fs::read_to_string(&out).unwrap(), told("fills", &path, "--format csv").1);
+    assert_eq!(told("fills", &path, &written).0, 1, "an existing file is left alone");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 
 #[test]
@@ -176,6 +188,34 @@ fn an_order_is_explained() {
     }
     holds("explain-11-then.txt", "explain", "11 --at 14");
     holds("explain.json", "explain", "12 --json");
+}
+
+/// Ann bets both ways with cash; what she gets of one outcome meets what she has of the other.
+const PAIRS: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.50 x5
+ann buy no 0.45 x3
++1s bob sell yes 0.50 x5
++1s bob buy yes 0.55 x2
+ann sell yes 0.90 x3
+bob buy yes 0.55 x1
++1s ann cancel ?12
+";
+
+#[test]
+fn pairs_that_merge_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "pairs", PAIRS);
+    for order in ["8", "9", "12"] {
+        let (code, text) = told("explain", &file, order);
+        assert_eq!(code, 0);
+        as_written(&format!("explain-pairs-{order}.txt"), &text);
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Door {
         let call = Call { engine: self.engine.clone(), caller, path, query, body };
         match route.endpoint {
             Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) => endpoint(call).await,
+            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
         }
     }
 

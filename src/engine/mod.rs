@@ -18,6 +18,7 @@ pub mod pace;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;
+pub mod past;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
@@ -43,6 +45,7 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    past: Past,
     snapshots: Arc<SnapshotBoard>,
 }
 
@@ -109,6 +112,11 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// What was, from the journal.
+    pub const fn past(&self) -> &Past {
+        &self.past
     }
 
     /// How snapshots fare.

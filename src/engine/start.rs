@@ -14,6 +14,7 @@ use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
 use super::pace::Pace;
+use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::{self, Restored};
@@ -135,6 +136,8 @@ pub fn start_with<J: Journal + 'static>(
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
+    let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
+    let past = Past::new(reader.clone(), states, Bounds::STANDARD);
     let mut sequencer =
         Sequencer::new(journal, commands, durable, Arc::clone(&due), Arc::clone(&halt));
 
@@ -147,7 +150,7 @@ pub fn start_with<J: Journal + 'static>(
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, snapshots: Arc::clone(&board) };
+    let engine = Engine { intake, read_model, halt, past, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {

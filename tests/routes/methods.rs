@@ -4,7 +4,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 30] = [
+const PATHS: [(&str, &[&str]); 32] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -35,6 +35,8 @@ const PATHS: [(&str, &[&str]); 30] = [
     ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
     ("/admin/users/{id}/deposits", &["POST"]),
     ("/admin/users/{id}/withdrawals", &["POST"]),
+    ("/admin/audit/head", &["GET"]),
+    ("/admin/journal", &["GET"]),
 ];
 
 const METHODS: [&str; 9] =

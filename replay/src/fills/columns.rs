@@ -17,9 +17,9 @@ use uuid::Uuid;
 use super::row::Row;
 use crate::register::side_name;
 
-/// Rows in a group: some ten megabytes while they are gathered, and enough for a reader to skip
+/// Rows in a group: a few megabytes while they are gathered, and few enough for a reader to skip
 /// groups by their statistics.
-const GROUP_ROWS: usize = 1 << 16;
+const GROUP_ROWS: usize = 1 << 14;
 /// Rows handed to a column's encoder at once.
 const BATCH_ROWS: usize = 1 << 10;
 

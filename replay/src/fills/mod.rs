@@ -36,7 +36,7 @@ Columns (csv, parquet; ndjson nests the two parties, table shows the same for pe
   maker_price                         of the outcome that the owner named        DECIMAL(3,2)
   taker_...                           the same of the order that came in
 In a Parquet file (last column) no value is null, a UUID has 16 bytes, and a decimal is the whole
-number of ticks of 0.01 (INT32) or of lots of 0.000001 contract (INT64); Snappy, at most 65,536
+number of ticks of 0.01 (INT32) or of lots of 0.000001 contract (INT64); Snappy, at most 16,384
 rows a group.
 
 Examples:

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test uses its part
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -46,11 +46,12 @@ impl Told {
     }
 
     /// A flow said so many times, one after the other. After each time all users cancel what still
-    /// stands, and if there is a result of a market it is resolved by it after the last time.
+    /// stands. The last time, a market with an ending is resolved at that time of the flow, and
+    /// what the flow says of it from then on is left out.
     pub fn over_and_over(
         flow: &Path,
         rounds: u32,
-        result: impl Fn(&str) -> Option<Outcome>,
+        ending: impl Fn(&str) -> Option<(i64, Outcome)>,
     ) -> Told {
         let (mut markets, mut users) = (Vec::new(), Vec::new());
         for row in rows(flow) {
@@ -64,24 +65,27 @@ impl Told {
         let references = BTreeMap::new();
         let mut told = Told { records: Vec::new(), references, markets, later_ms: 0 };
         told.open(&users);
+        let mut ended = BTreeSet::new();
         let user_numbers: BTreeMap<String, u32> = users.iter().cloned().zip(0..).collect();
         let markets: BTreeMap<String, u32> = told.markets.iter().cloned().zip(0..).collect();
         for round in 1..=rounds {
             let (mut first, mut last) = (None, 0);
             for row in rows(flow) {
                 let user = UserNo(user_numbers[row["acct"].as_str().unwrap()]);
-                let market = MarketNo(markets[row["market"].as_str().unwrap()]);
-                told.play(&row, user, market);
+                let name = row["market"].as_str().unwrap();
+                let market = MarketNo(markets[name]);
                 last = row["t_ms"].as_i64().unwrap();
                 first.get_or_insert(last);
+                match ending(name).filter(|(end, _)| round == rounds && last >= *end) {
+                    Some((end, winner)) if ended.insert(name.to_owned()) => {
+                        told.say(end, Command::ResolveMarket { market, winner });
+                    }
+                    Some(_) => {}
+                    None => told.play(&row, user, market),
+                }
             }
             for user in (0..).map(UserNo).take(users.len()).filter(|_| rounds > 1) {
                 told.say(last, Command::CancelOrders { user, market: None });
-            }
-            for (market, name) in (0..).map(MarketNo).zip(told.markets.clone()) {
-                if let Some(winner) = result(&name).filter(|_| round == rounds) {
-                    told.say(last, Command::ResolveMarket { market, winner });
-                }
             }
             told.later_ms += last - first.unwrap_or_default() + 1000;
         }
@@ -100,6 +104,12 @@ impl Told {
             self.say(0, Command::CreateMarket(Box::new(draft(&name))));
             self.say(0, Command::PublishMarket { market });
         }
+    }
+
+    /// The record that created the flow's first market.
+    pub fn first_market(&self) -> u64 {
+        let first = self.records.iter().find(|r| matches!(r.command, Command::CreateMarket(_)));
+        first.unwrap().sequence.get()
     }
 
     fn say(&mut self, ms: i64, command: Command) {
