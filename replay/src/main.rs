@@ -52,9 +52,10 @@ after the last record not later than it. Users, markets and orders go by their i
 it, or by the sequence number of the record that made them.
 
 With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
-error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal; other errors go to stderr unless --json is given, and what ends a stream of rows always
-does. Long work shows a bar where stderr is a terminal. Memory grows with users, markets and open
-orders, never with the journal's length. Files are made whole or not at all and never overwrite.
+error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal;
+other errors go to stderr unless --json is given, and what ends a stream of rows always does. Long
+work shows a bar where stderr is a terminal. Memory grows with users, markets and open orders, never
+with the journal's length. Files are made whole or not at all and never overwrite.
 
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
