@@ -22,10 +22,10 @@ use super::call::Call;
 use super::media;
 use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
 use super::reply::Reply;
-use super::routes::{BodyRule, Endpoint, Routes};
+use super::routes::{Access, BodyRule, Endpoint, PathParts, Route, Routes};
+use super::venue::Venue;
 use super::wire;
-use crate::engine::{Engine, clock};
-use crate::exchange::command::Role;
+use crate::engine::clock;
 use crate::exchange::units::Sequence;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -38,7 +38,7 @@ type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Takes requests in and lets answers out.
 pub struct Door {
-    engine: Engine,
+    venue: Venue,
     routes: Routes,
     limits: Limits,
     /// When this process began to serve, ms since 1970: with the count, what makes request ids
@@ -48,11 +48,16 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door to this engine.
-    pub fn new(engine: Engine, limits: Limits) -> Result<Door, InsertError> {
-        let routes = Routes::new()?;
+    /// A door to this venue.
+    pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
+        let (venue, routes) = (venue.into(), Routes::new()?);
         let opened_ms = clock::now().get();
-        Ok(Door { engine, routes, limits, opened_ms, requests: AtomicU64::new(0) })
+        Ok(Door { venue, routes, limits, opened_ms, requests: AtomicU64::new(0) })
+    }
+
+    /// The venue behind it.
+    pub const fn venue(&self) -> &Venue {
+        &self.venue
     }
 
     /// Answers a request, whatever happens.
@@ -83,24 +88,35 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         check_size(&request, &self.limits)?;
-        let caller = auth::identify(request.headers(), &self.engine)?;
-        let asked = self.ask(caller, request).await;
+        let found = self.routes.find(request.method(), request.uri().path());
+        if let Ok((Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }, _)) =
+            &found
+        {
+            return probe(self);
+        }
+        let caller = auth::identify(request.headers(), self.venue.engine()?)?;
+        let asked = self.ask(caller, found, request).await;
         asked.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
             ..problem
         })
     }
 
-    async fn ask<B>(&self, caller: Caller, request: Request<B>) -> Result<Reply, Problem>
+    async fn ask<B>(
+        &self,
+        caller: Caller,
+        found: Result<(&Route, PathParts), Problem>,
+        request: Request<B>,
+    ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        let (head, body) = request.into_parts();
-        let (route, path) = self.routes.find(&head.method, head.uri.path())?;
-        if route.role == Role::Operator && !caller.is_operator() {
+        let (route, path) = found?;
+        if route.access == Access::Operators && !caller.is_operator() {
             return Err(Problem::new(Kind::Forbidden, "this path is for operators only"));
         }
+        let (head, body) = request.into_parts();
         refuse_idempotency_key(&head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
@@ -110,8 +126,9 @@ impl Door {
             rule => take_body(&head.headers, rule, body, &self.limits).await?,
         };
         let query = head.uri.query().map(str::to_owned);
-        let call = Call { engine: self.engine.clone(), caller, path, query, body };
+        let call = Call { engine: self.venue.engine()?.clone(), caller, path, query, body };
         match route.endpoint {
+            Endpoint::Probe(endpoint) => endpoint(self),
             Endpoint::Read(endpoint) => endpoint(&call),
             Endpoint::Write(endpoint) => endpoint(call).await,
         }
@@ -124,7 +141,7 @@ impl Door {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
-                let sequence = problem.sequence.unwrap_or_else(|| self.engine.read().watermark());
+                let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
                 failure(&problem, sequence, request_id)
             }
         };

@@ -3,6 +3,7 @@
 //! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
 
 pub mod server;
+pub mod venue;
 pub mod stall;
 pub mod door;
 pub mod auth;
@@ -25,6 +26,7 @@ pub mod orders;
 pub mod order_form;
 pub mod positions;
 pub mod account;
+pub mod operations;
 pub mod admin_form;
 pub mod admin_catalogue;
 pub mod admin_markets;
@@ -36,20 +38,21 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::engine::Engine;
+use venue::Venue;
 
 /// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
-/// for [`Limits::drain_wait`].
+/// for [`Limits::drain_wait`]. A venue that is still opening answers health checks, and refuses all
+/// else until it is open.
 ///
 /// # Errors
 /// If the table of routes contradicts itself. Errors of single connections are theirs.
 pub async fn serve(
     listener: TcpListener,
-    engine: Engine,
+    venue: impl Into<Venue>,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    server::run(listener, engine, limits, shutdown).await
+    server::run(listener, venue.into(), limits, shutdown).await
 }
 
 /// The bounds of the HTTP side. None of them shapes what a command does.

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
+use crate::engine::halt::HaltReason;
+use crate::engine::meter::ReplayProgress;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
@@ -97,8 +99,12 @@ pub enum Kind {
     Internal,
     /// Too many connections, or the engine's queue is full.
     Overloaded,
+    /// The journal is being replayed.
+    Starting,
     /// The server is ending in good order.
     Stopping,
+    /// The intake is closed until a restart.
+    Halted,
     /// The journal could not be made durable.
     JournalUnavailable,
     /// The command may be in the journal and take effect at the next start.
@@ -123,9 +129,12 @@ impl Kind {
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable | Kind::OutcomeUnknown => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Kind::Overloaded
+            | Kind::Starting
+            | Kind::Stopping
+            | Kind::Halted
+            | Kind::JournalUnavailable
+            | Kind::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -148,7 +157,9 @@ impl Kind {
             Kind::Refused(reject) => reject.code(),
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
+            Kind::Starting => "STARTING",
             Kind::Stopping => "STOPPING",
+            Kind::Halted => "HALTED",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
             Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
         }
@@ -156,7 +167,7 @@ impl Kind {
 
     /// Whether the client should try the same again after a moment.
     pub const fn retry(self) -> bool {
-        matches!(self, Kind::Overloaded | Kind::Stopping)
+        matches!(self, Kind::Overloaded | Kind::Starting | Kind::Stopping)
     }
 
     /// Whether the rest of what the client sends cannot be told from a new request, so that the
@@ -208,6 +219,8 @@ pub struct Problem {
     pub sequence: Option<Sequence>,
     /// The methods that the path has, where another was asked.
     pub allow: Option<String>,
+    /// How far the start is, of a venue that is not open yet.
+    pub replay: Option<Box<ReplayProgress>>,
     /// What went wrong on our side: for the log, never for the client.
     pub cause: Option<&'static str>,
 }
@@ -221,6 +234,7 @@ impl Problem {
             errors: Vec::new(),
             sequence: None,
             allow: None,
+            replay: None,
             cause: None,
         }
     }
@@ -235,6 +249,23 @@ impl Problem {
     pub fn method_not_allowed(allow: String) -> Problem {
         let detail = "this path does not have this method";
         Problem { allow: Some(allow), ..Problem::new(Kind::MethodNotAllowed, detail) }
+    }
+
+    /// The venue is not open yet.
+    pub fn starting(progress: ReplayProgress) -> Problem {
+        let ReplayProgress { applied, head } = progress;
+        let detail = match head {
+            Sequence::ZERO => "the journal is being opened".into(),
+            _ => format!("the journal is being replayed: {applied} of {head} records are done"),
+        };
+        let problem = Problem::new(Kind::Starting, detail);
+        Problem { sequence: Some(applied), replay: Some(Box::new(progress)), ..problem }
+    }
+
+    /// The intake is closed, for this reason.
+    pub fn halted(reason: HaltReason) -> Problem {
+        let code = reason.code();
+        Problem::new(Kind::Halted, format!("no command is taken until a restart: {code}"))
     }
 
     /// A refusal found before the exchange was asked.

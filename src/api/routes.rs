@@ -6,13 +6,13 @@ use hyper::Method;
 use matchit::{InsertError, Router};
 
 use super::call::Call;
+use super::door::Door;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, admin_catalogue, admin_keys, admin_markets, admin_users, books, categories, events,
-    markets, orders, positions,
+    markets, operations, orders, positions,
 };
-use crate::exchange::command::Role;
 
 /// What every path begins with (interface 9).
 pub const BASE: &str = "/api/v1";
@@ -26,10 +26,23 @@ pub type PathParts = Vec<(String, String)>;
 /// What answers a request.
 #[derive(Clone, Copy)]
 pub enum Endpoint {
+    /// Looks at the server itself. Has no query and no body.
+    Probe(fn(&Door) -> Result<Reply, Problem>),
     /// Only looks at the read model.
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
+}
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a key, and before the venue is open.
+    Everybody,
+    /// Whoever has a key.
+    Keys,
+    /// An operator.
+    Operators,
 }
 
 /// Whether a request carries a body.
@@ -47,19 +60,35 @@ pub enum BodyRule {
 pub struct Route {
     /// Method.
     pub method: Method,
-    /// Path after [`BASE`]; parts in braces are named and vary.
+    /// Path after [`Route::base`]; parts in braces are named and vary.
     pub template: &'static str,
-    /// The least role that may ask; an operator may ask everything.
-    pub role: Role,
+    /// Who may ask.
+    pub access: Access,
     /// Whether a body is read.
     pub body: BodyRule,
     /// What answers.
     pub endpoint: Endpoint,
 }
 
+impl Route {
+    /// What its path begins with: the interface's base, or nothing for what watches over the
+    /// process, which expects to find it at the root.
+    const fn base(&self) -> &'static str {
+        if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
+    }
+}
+
 /// The table, part by part.
 fn table() -> Vec<Route> {
-    [public(), trading(), admin_catalogue(), admin_accounts()].into_iter().flatten().collect()
+    let parts = [probes(), public(), trading(), admin_catalogue(), admin_accounts()];
+    parts.into_iter().flatten().collect()
+}
+
+fn probes() -> Vec<Route> {
+    vec![
+        probe("/healthz", Access::Everybody, operations::health),
+        probe("/readyz", Access::Everybody, operations::readiness),
+    ]
 }
 
 fn public() -> Vec<Route> {
@@ -156,11 +185,20 @@ fn admin_accounts() -> Vec<Route> {
     routes.into_iter().map(operators_only).collect()
 }
 
+fn probe(
+    template: &'static str,
+    access: Access,
+    endpoint: fn(&Door) -> Result<Reply, Problem>,
+) -> Route {
+    let (method, body) = (Method::GET, BodyRule::Ignored);
+    Route { method, template, access, body, endpoint: Endpoint::Probe(endpoint) }
+}
+
 fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
     Route {
         method: Method::GET,
         template,
-        role: Role::Trader,
+        access: Access::Keys,
         body: BodyRule::Ignored,
         endpoint: Endpoint::Read(endpoint),
     }
@@ -172,11 +210,11 @@ fn write(
     body: BodyRule,
     endpoint: fn(Call) -> Pending,
 ) -> Route {
-    Route { method, template, role: Role::Trader, body, endpoint: Endpoint::Write(endpoint) }
+    Route { method, template, access: Access::Keys, body, endpoint: Endpoint::Write(endpoint) }
 }
 
 fn operators_only(route: Route) -> Route {
-    Route { role: Role::Operator, ..route }
+    Route { access: Access::Operators, ..route }
 }
 
 /// The table, ready to be looked up.
@@ -186,16 +224,17 @@ impl Routes {
     /// The table. It is an error for two templates to be told apart by the names of their parts
     /// only.
     pub fn new() -> Result<Routes, InsertError> {
-        let mut by_template: Vec<(&'static str, Vec<Route>)> = Vec::new();
+        let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
         for route in table() {
-            match by_template.iter_mut().find(|(template, _)| *template == route.template) {
+            let path = format!("{}{}", route.base(), route.template);
+            match by_path.iter_mut().find(|(other, _)| *other == path) {
                 Some((_, routes)) => routes.push(route),
-                None => by_template.push((route.template, vec![route])),
+                None => by_path.push((path, vec![route])),
             }
         }
         let mut router = Router::new();
-        for (template, routes) in by_template {
-            router.insert(format!("{BASE}{template}"), routes)?;
+        for (path, routes) in by_path {
+            router.insert(path, routes)?;
         }
         Ok(Routes(router))
     }
@@ -229,11 +268,12 @@ mod tests {
     fn every_route_is_found_by_its_own_path() {
         let routes = Routes::new().unwrap();
         for route in table() {
-            let path = format!("{BASE}{}", route.template.replace(['{', '}'], ""));
+            let path = format!("{}{}", route.base(), route.template.replace(['{', '}'], ""));
             let (found, parts) = routes.find(&route.method, &path).unwrap();
             assert_eq!((found.template, &found.method), (route.template, &route.method));
             assert!(parts.iter().all(|(name, text)| name == text));
-            assert_eq!(route.role == Role::Operator, route.template.starts_with("/admin/"));
+            let operators = route.access == Access::Operators;
+            assert_eq!(operators, route.template.starts_with("/admin/"));
         }
     }
 

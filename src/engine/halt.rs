@@ -29,6 +29,19 @@ pub enum HaltReason {
     ThreadDied(&'static str),
 }
 
+impl HaltReason {
+    /// The stable code, for those who watch over the process. It says nothing of the state.
+    pub const fn code(self) -> &'static str {
+        match self {
+            HaltReason::JournalFailed => "JOURNAL_FAILED",
+            HaltReason::JournalUnknown => "JOURNAL_UNKNOWN",
+            HaltReason::StateBroken(_) => "STATE_BROKEN",
+            HaltReason::ReadModelBroken => "READ_MODEL_BROKEN",
+            HaltReason::ThreadDied(_) => "THREAD_DIED",
+        }
+    }
+}
+
 /// The first reason to halt, and whether the engine was told to end, for everyone to see.
 #[derive(Debug, Default)]
 pub struct Halt {

@@ -8,6 +8,7 @@ use crossbeam_channel::Receiver;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::meter::Meter;
 use super::pending::{AppliedBlock, Refusal};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
@@ -26,6 +27,8 @@ pub struct Matcher {
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
+    /// Where to tell of the work.
+    pub meter: Arc<Meter>,
 }
 
 impl Matcher {
@@ -49,6 +52,7 @@ impl Matcher {
                 self.halt.halt(reason);
                 return self.exchange;
             }
+            self.meter.matcher.post_applied(self.exchange.sequence());
             self.due.post(self.exchange.next_due(), self.exchange.sequence());
         }
         self.exchange
@@ -89,6 +93,7 @@ mod tests {
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
+            meter: Arc::default(),
         };
         let (slot, mut answer) = ReplySlot::new(None);
         // The second block without the first.

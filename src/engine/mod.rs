@@ -8,6 +8,8 @@
 
 pub mod clock;
 pub mod halt;
+pub mod histogram;
+pub mod meter;
 pub mod pending;
 pub mod due;
 pub mod sequencer;
@@ -26,6 +28,7 @@ use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use meter::Meter;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
@@ -38,6 +41,7 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    meter: Arc<Meter>,
 }
 
 impl Engine {
@@ -103,6 +107,11 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// What the engine's stations tell of their work.
+    pub const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
     }
 
     /// Why the intake is closed until a restart, if it is.

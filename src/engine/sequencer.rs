@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::meter::Meter;
 use super::pending::{Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
 use crate::exchange::command::{Command, Record};
@@ -54,6 +55,8 @@ pub struct Sequencer<J> {
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
+    /// Where to tell of the work.
+    pub meter: Arc<Meter>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
@@ -101,9 +104,10 @@ impl<J: Journal> Sequencer<J> {
         blocks: Sender<Sequenced>,
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
+        meter: Arc<Meter>,
     ) -> Sequencer<J> {
         let (last_clock, last_records, stopping) = (Sequence::ZERO, 0, false);
-        Sequencer { journal, intake, blocks, due, halt, last_clock, last_records, stopping }
+        Sequencer { journal, intake, blocks, due, halt, meter, last_clock, last_records, stopping }
     }
 
     /// Hands everything that the journal holds to the matcher, as if it had just come in, and waits
@@ -112,6 +116,7 @@ impl<J: Journal> Sequencer<J> {
     /// # Errors
     /// The journal's own, naming the damage; or the matcher has halted.
     pub fn replay(&mut self) -> Result<(), StartError> {
+        self.meter.sequencer.post_replay_head(self.journal.head().sequence);
         for block in self.journal.read(Sequence::ZERO.next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
             self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;

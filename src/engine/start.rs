@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::meter::Meter;
 use super::pending::Intake;
 use super::projector::Projector;
 use super::sequencer::Sequencer;
@@ -64,6 +65,17 @@ pub struct Stopped {
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
+    start_metered(journal, Arc::default())
+}
+
+/// As [`start`], telling of the work from the first record of the replay on.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_metered<J: Journal + 'static>(
+    journal: J,
+    meter: Arc<Meter>,
+) -> Result<Running, StartError> {
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
     let read_model = Arc::new(RwLock::new(ReadModel::new()));
@@ -77,8 +89,10 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
+        meter: Arc::clone(&meter),
     };
-    let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
+    let (stop, told) = (Arc::clone(&halt), Arc::clone(&meter));
+    let mut sequencer = Sequencer::new(journal, commands, durable, due, stop, told);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -90,7 +104,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
             sequencer.run();
         }
     })?;
-    let engine = Engine { intake, read_model, halt };
+    let engine = Engine { intake, read_model, halt, meter };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     replay_result.recv().map_err(|_| died)??;
     Ok(Running { engine, sequencer, matcher })

@@ -158,8 +158,7 @@ impl Answer {
         }
         assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
         if problem {
-            let bad_form = self.json["code"] == "INVALID_REQUEST";
-            check(&shapes::problem(bad_form), &self.json, &self.asked);
+            check(&shapes::problem(self.code()), &self.json, &self.asked);
             assert_eq!(self.json["status"], self.status, "{self:?}");
             assert_eq!(self.json["requestId"], self.header("x-request-id"));
         }

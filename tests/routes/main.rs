@@ -37,6 +37,7 @@ mod methods;
 mod messages;
 mod bodies;
 mod halted;
+mod operations;
 mod reads;
 mod dice;
 mod damage;

@@ -18,7 +18,7 @@ const ORDER_STATUS: Shape = OneOf(&["OPEN", "PARTIALLY_FILLED", "FILLED", "CANCE
 const MARKET_STATUS: Shape =
     OneOf(&["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"]);
 
-pub fn problem(bad_form: bool) -> Shape {
+pub fn problem(code: &str) -> Shape {
     let shape = object([
         ("type", Text),
         ("title", Text),
@@ -28,7 +28,11 @@ pub fn problem(bad_form: bool) -> Shape {
         ("requestId", Text),
     ]);
     let error = object([("field", Text), ("code", Text), ("detail", Text)]);
-    if bad_form { wider(shape, [("errors", list(error))]) } else { shape }
+    match code {
+        "INVALID_REQUEST" => wider(shape, [("errors", list(error))]),
+        "STARTING" => wider(shape, [("replay", object([("applied", Integer), ("head", Integer)]))]),
+        _ => shape,
+    }
 }
 
 /// A page of things called `name`.

@@ -1,5 +1,8 @@
 //! A venue behind a real socket, with an operator who can set a scene.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
 use chrono::DateTime;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -10,6 +13,7 @@ use tokio::task::JoinHandle;
 use openoutcry::api::keys::ApiKey;
 use openoutcry::api::{Limits, serve};
 use openoutcry::engine::clock;
+use openoutcry::engine::meter::Meter;
 use openoutcry::engine::start::{Running, start};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
@@ -32,6 +36,33 @@ pub struct Venue {
     pub operator: Client,
     runtime: Runtime,
     served: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>, Running)>,
+}
+
+/// A server whose venue is not open yet, until it is dropped.
+pub struct Opening {
+    pub address: SocketAddr,
+    pub meter: Arc<Meter>,
+    venue: openoutcry::api::venue::Venue,
+    _runtime: Runtime,
+}
+
+impl Opening {
+    pub fn serve() -> Opening {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let meter = Arc::new(Meter::default());
+        let venue = openoutcry::api::venue::Venue::opening(Arc::clone(&meter));
+        runtime.spawn(serve(listener, venue.clone(), Limits::STANDARD, std::future::pending()));
+        Opening { address, meter, venue, _runtime: runtime }
+    }
+
+    /// Opens the venue on an empty journal.
+    pub fn open(&self) -> Running {
+        let running = start(MemoryJournal::new()).unwrap();
+        self.venue.open(running.engine());
+        running
+    }
 }
 
 /// A user with a key.
