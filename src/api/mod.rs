@@ -6,8 +6,11 @@ pub mod server;
 pub mod venue;
 pub mod stall;
 pub mod door;
+pub mod traffic;
 pub mod auth;
 pub mod keys;
+pub mod rates;
+pub mod keyring;
 pub mod media;
 pub mod routes;
 pub mod call;
@@ -26,7 +29,9 @@ pub mod orders;
 pub mod order_form;
 pub mod positions;
 pub mod account;
+pub mod account_keys;
 pub mod operations;
+pub mod metrics;
 pub mod admin_form;
 pub mod admin_catalogue;
 pub mod admin_markets;
@@ -38,6 +43,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+use rates::Rates;
 use venue::Venue;
 
 /// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
@@ -78,6 +84,8 @@ pub struct Limits {
     pub headers_bytes_max: usize,
     /// Most headers. hyper's own bound of 100, which comes with no allocation, answers beyond it.
     pub headers_max: usize,
+    /// How much a key may ask; an operator's has no limit.
+    pub rates: Rates,
     /// Largest read buffer of a connection: a head of the largest sizes above must fit.
     pub buffer_bytes_max: usize,
 }
@@ -94,6 +102,7 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
+        rates: Rates::NONE,
         buffer_bytes_max: 64 * 1024,
     };
 }

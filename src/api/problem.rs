@@ -95,6 +95,10 @@ pub enum Kind {
     HeadersTooLarge,
     /// The exchange refused the command.
     Refused(Reject),
+    /// The user has as many keys as may be.
+    KeyLimit,
+    /// The key has asked as much as it may.
+    RateLimited,
     /// Our fault.
     Internal,
     /// Too many connections, or the engine's queue is full.
@@ -128,6 +132,8 @@ impl Kind {
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
+            Kind::KeyLimit => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
             | Kind::Starting
@@ -155,6 +161,8 @@ impl Kind {
             Kind::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
             Kind::Refused(reject) => reject.code(),
+            Kind::KeyLimit => "KEY_LIMIT",
+            Kind::RateLimited => "RATE_LIMITED",
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
             Kind::Starting => "STARTING",

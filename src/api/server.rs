@@ -104,6 +104,8 @@ async fn attend(
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
+    let open = Arc::clone(&door);
+    let _connected = open.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }

@@ -19,6 +19,7 @@ use super::demo::{self, banner};
 use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
+use crate::api::rates::{Limit, Rates};
 use crate::api::venue::Venue;
 use crate::engine::Engine;
 use crate::engine::meter::Meter;
@@ -67,9 +68,47 @@ pub struct ServeArgs {
     /// Bring a catalogue, five funded users with public keys and living books; loopback only
     #[arg(long)]
     demo: bool,
+    #[command(flatten)]
+    rates: RateArgs,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
+}
+
+/// How much a key may ask.
+#[derive(Debug, Args)]
+struct RateArgs {
+    /// Reads a second and key, and after a colon how many at once (else two seconds' worth); 0 is
+    /// no limit. An operator's key has none
+    #[arg(
+        long = "rate-reads",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_READS",
+        default_value = "2000"
+    )]
+    reads: Limit,
+    /// The same of writes other than cancels
+    #[arg(
+        long = "rate-writes",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_WRITES",
+        default_value = "2000"
+    )]
+    writes: Limit,
+    /// The same of cancels
+    #[arg(
+        long = "rate-cancels",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_CANCELS",
+        default_value = "4000"
+    )]
+    cancels: Limit,
+}
+
+impl RateArgs {
+    const fn rates(&self) -> Rates {
+        Rates { reads: self.reads, writes: self.writes, cancels: self.cancels }
+    }
 }
 
 /// Runs the exchange until a signal ends it.
@@ -90,7 +129,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let limits = limits()?;
+    let limits = api::Limits { rates: args.rates.rates(), ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
     // A replay that was given up still runs, and has changed nothing.

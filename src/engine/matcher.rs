@@ -3,6 +3,7 @@
 //! At a start the blocks come from the journal, later from the sequencer; the matcher cannot tell.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::Receiver;
 
@@ -36,6 +37,11 @@ impl Matcher {
     /// exchange back.
     pub fn run(mut self) -> Exchange {
         while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
+            let began = Instant::now();
+            // Only what is replayed has nobody's slots: it was counted when it was new.
+            let live = !replies.is_empty();
+            let told = &self.meter.matcher;
+            told.post_blocks_waiting(self.blocks.len());
             let mut applied = AppliedBlock::default();
             for record in block.records() {
                 if let Err(broken) = self.exchange.apply(record, applied.effects_mut()) {
@@ -47,12 +53,18 @@ impl Matcher {
                     return self.exchange;
                 }
                 applied.seal_record(record.sequence, record.time);
+                if live {
+                    told.count(&record.command, applied.last_effects());
+                }
             }
             if let Err(reason) = self.projector.project(&Arc::new(applied), replies) {
                 self.halt.halt(reason);
                 return self.exchange;
             }
-            self.meter.matcher.post_applied(self.exchange.sequence());
+            told.post_applied(self.exchange.sequence());
+            if live {
+                told.apply.count_since(began);
+            }
             self.due.post(self.exchange.next_due(), self.exchange.sequence());
         }
         self.exchange

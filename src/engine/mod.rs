@@ -18,6 +18,7 @@ pub mod projector;
 pub mod start;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -97,7 +98,8 @@ impl Engine {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (reply, answer) = ReplySlot::new(look);
-        match self.intake.try_send(Intake::Command(Pending { command, reply })) {
+        let since = Instant::now();
+        match self.intake.try_send(Intake::Command(Pending { command, reply, since })) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
@@ -107,6 +109,11 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// How many commands wait for the sequencer.
+    pub fn intake_waiting(&self) -> usize {
+        self.intake.len()
     }
 
     /// What the engine's stations tell of their work.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
@@ -55,6 +56,8 @@ pub struct Pending {
     pub command: Command,
     /// Where the answer goes.
     pub reply: ReplySlot,
+    /// When it was handed in: only ever told, never acted on.
+    pub since: Instant,
 }
 
 /// What the intake takes.
@@ -93,6 +96,11 @@ impl AppliedBlock {
         let from = self.records.last().map_or(0, |record| record.to);
         let to = self.effects.len();
         self.records.push(AppliedRecord { sequence, time, from, to });
+    }
+
+    /// The effects of the record sealed last.
+    pub fn last_effects(&self) -> &[Effect] {
+        self.records.last().map_or(&[], |record| self.applied(record).effects)
     }
 
     /// The block's records with their effects, in order.

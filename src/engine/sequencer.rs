@@ -4,7 +4,7 @@
 //! one, so an idle venue answers at once and a busy one fills larger blocks.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 
@@ -182,10 +182,11 @@ impl<J: Journal> Sequencer<J> {
 
     /// A command that a record can hold; any other is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
-        let Intake::Command(Pending { command, reply }) = intake else {
+        let Intake::Command(Pending { command, reply, since }) = intake else {
             self.stopping = true;
             return None;
         };
+        self.meter.sequencer.intake_wait.count_since(since);
         if record::admit(&command).is_ok() {
             return Some((command, Some(reply)));
         }
@@ -238,7 +239,8 @@ impl<J: Journal> Sequencer<J> {
     }
 
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
-        let OpenBlock { builder, replies, .. } = open;
+        let OpenBlock { builder, replies, last, .. } = open;
+        let began = Instant::now();
         let appended = match builder.build() {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
@@ -248,6 +250,10 @@ impl<J: Journal> Sequencer<J> {
         };
         match appended {
             Ok(block) => {
+                let told = &self.meter.sequencer;
+                told.append.count_since(began);
+                told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
+                told.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
                     let died = HaltReason::ThreadDied("matcher");
                     let reason = self.halt.reason().unwrap_or(died);

@@ -129,6 +129,7 @@ impl Exchange {
             image.u64(match key.role {
                 Role::Trader => 1,
                 Role::Operator => 2,
+                Role::Reader => 3,
             });
             image.0.update(key.hash.0);
             image.u64(u64::from(key.revoked));

@@ -55,6 +55,7 @@ impl Server {
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
+            .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
             .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())

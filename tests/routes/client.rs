@@ -13,6 +13,9 @@ use super::shapes;
 /// A server that says nothing for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The media type of figures, of which no program reads JSON.
+pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// Who asks: an address and a key.
 #[derive(Clone)]
 pub struct Client {
@@ -150,7 +153,11 @@ impl Answer {
             return;
         }
         let problem = self.status >= 400;
-        let media = if problem { "application/problem+json" } else { "application/json" };
+        let media = match problem {
+            true => "application/problem+json",
+            false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false => "application/json",
+        };
         assert_eq!(self.header("content-type"), media, "{self:?}");
         if head_only {
             assert!(self.body.is_empty(), "{self:?}");

@@ -280,13 +280,44 @@ pub fn user() -> Shape {
 pub fn key() -> Shape {
     object([
         ("keyId", Uuid),
-        ("role", OneOf(&["trader", "operator"])),
+        ("role", OneOf(&["reader", "trader", "operator"])),
         ("label", Text),
         ("createdAt", Moment),
+        ("lastUsedAt", nullable(Moment)),
         ("revokedAt", nullable(Moment)),
     ])
 }
 
 pub fn new_key() -> Shape {
     wider(key(), [("key", Text)])
+}
+
+/// A key as its owner sees it.
+pub fn own_key() -> Shape {
+    object([
+        ("keyId", Uuid),
+        ("scope", OneOf(&["read", "trade", "operator"])),
+        ("label", Text),
+        ("createdAt", Moment),
+        ("lastUsedAt", nullable(Moment)),
+        ("revokedAt", nullable(Moment)),
+    ])
+}
+
+pub fn new_own_key() -> Shape {
+    wider(own_key(), [("key", Text)])
+}
+
+pub fn limits() -> Shape {
+    let lane = object([
+        ("perSecond", Integer),
+        ("burst", Integer),
+        ("remaining", Integer),
+        ("resetSeconds", Integer),
+    ]);
+    object([
+        ("reads", nullable(lane.clone())),
+        ("writes", nullable(lane.clone())),
+        ("cancels", nullable(lane)),
+    ])
 }

@@ -11,9 +11,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use openoutcry::api::keys::ApiKey;
+use openoutcry::api::rates::Rates;
 use openoutcry::api::{Limits, serve};
 use openoutcry::engine::clock;
-use openoutcry::engine::meter::Meter;
+use openoutcry::engine::meter::{Gauges, Meter};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
@@ -78,6 +79,15 @@ impl Venue {
 
     /// A venue over this journal.
     pub fn over(journal: impl Journal + 'static) -> Venue {
+        Venue::within(journal, Limits::STANDARD)
+    }
+
+    /// A venue whose traders may ask no more than this.
+    pub fn with_rates(rates: Rates) -> Venue {
+        Venue::within(MemoryJournal::new(), Limits { rates, ..Limits::STANDARD })
+    }
+
+    fn within(journal: impl Journal + 'static, limits: Limits) -> Venue {
         let running = start(journal).unwrap();
         let engine = running.engine();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -95,7 +105,7 @@ impl Venue {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = serve(listener, engine, Limits::STANDARD, async { drop(stopped.await) });
+        let serving = serve(listener, engine, limits, async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
         let operator = Client { address, key: key.reveal().to_owned() };
         Venue { operator, runtime, served: Some((stop, ended, running)) }
@@ -107,6 +117,12 @@ impl Venue {
         stop.send(()).unwrap();
         self.runtime.block_on(ended).unwrap().unwrap();
         running.stop().unwrap().halted.is_some()
+    }
+
+    /// Shows the figures that others add to the engine's.
+    pub fn gauges(&self, look: impl FnOnce(&Gauges)) {
+        let (_, _, running) = self.served.as_ref().unwrap();
+        look(&running.engine().meter().gauges);
     }
 
     pub fn client(&self, key: &str) -> Client {
