@@ -6,6 +6,7 @@ mod records;
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use openoutcry::journal::block::{
@@ -204,11 +205,11 @@ fn a_full_block_hands_the_record_back_unharmed() {
         }
     };
     assert_eq!(refilled, record(count + 1));
-    let first = builder.build().unwrap();
+    let first = builder.build(Results::NONE).unwrap();
     assert_eq!(first.records().len(), count);
     let mut next = BlockBuilder::new(&first.head());
     assert!(next.push(refilled).is_ok());
-    let next = next.build().unwrap();
+    let next = next.build(Results::NONE).unwrap();
     assert_eq!(next.follows(&first.head()), Ok(()));
     assert_eq!(next.first(), first.last().next());
 }
@@ -225,7 +226,7 @@ fn a_builder_refuses_gaps_time_going_back_and_emptiness() {
         for record in records {
             assert!(builder.push(record).is_ok());
         }
-        builder.build().map(|block| block.last())
+        builder.build(Results::NONE).map(|block| block.last())
     };
     assert_eq!(built(vec![]), Err(EncodeError::Empty));
     assert_eq!(built(vec![record(1, 5), record(2, 5)]), Ok(Sequence::new(2)));

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, TimeMs};
 use openoutcry::journal::Journal;
@@ -45,7 +46,7 @@ fn venue(data: &Path) {
             sequence = sequence.next();
             assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
         }
-        journal.append(builder.build().unwrap()).unwrap();
+        journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     }
 }
 
@@ -84,7 +85,7 @@ fn damage_is_code_3_and_says_where() {
         let (code, answer) = ask(&[OsStr::new(question), file.as_os_str()]);
         assert_eq!(code, 3);
         assert_eq!(answer["block"], 6);
-        assert_eq!(answer["offset"], last + 1 - 64 - 16 - 12);
+        assert_eq!(answer["offset"], last + 1 - 104 - 16 - 12);
         assert!(answer["error"].as_str().unwrap().contains("BLOCK_CHECKSUM"), "{answer}");
     }
     fs::write(data.join("refused"), [0; 64]).unwrap();

@@ -143,8 +143,9 @@ fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
-    if let Some(digest) = stopped.digest {
-        tracing::info!(sequence = %stopped.sequence, state_digest = %digest, "stopped");
+    if let (Some(digest), Some(results)) = (stopped.digest, stopped.results) {
+        let sequence = stopped.sequence;
+        tracing::info!(%sequence, state_digest = %digest, %results, "stopped");
     } else {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }

@@ -10,21 +10,21 @@ use crossbeam_channel::Receiver;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
-use super::pending::{AppliedBlock, Refusal};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
-use crate::exchange::Exchange;
+use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
-    /// The one exchange.
-    pub exchange: Exchange,
+    /// The one exchange, and what its records came to.
+    pub replayer: Replayer,
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
     /// Results go here.
     pub projector: Projector,
-    /// Where to say what is due.
+    /// Where to say what is due, and what the records came to.
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
@@ -33,41 +33,46 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Applies blocks until there are no more, or until one breaks the exchange. Hands the
-    /// exchange back.
-    pub fn run(mut self) -> Exchange {
+    /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
+    /// it. Hands the exchange back.
+    pub fn run(mut self) -> Replayer {
         while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
             let began = Instant::now();
             // Only what is replayed has nobody's slots: it was counted when it was new.
             let live = !replies.is_empty();
             let told = &self.meter.matcher;
             told.post_blocks_waiting(self.blocks.len());
-            let mut applied = AppliedBlock::default();
-            for record in block.records() {
-                if let Err(broken) = self.exchange.apply(record, applied.effects_mut()) {
-                    tracing::error!(sequence = %record.sequence, %broken, "record not applied");
-                    let reason = HaltReason::StateBroken(broken);
+            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+            match self.replayer.apply(&block, &mut effects, &mut records) {
+                Ok(()) => {}
+                Err(Stop::Listener(never)) => match never {},
+                Err(Stop::Fault(fault)) => {
+                    tracing::error!(block = %block.first(), %fault, "block not applied");
+                    let reason = HaltReason::from(fault);
                     self.halt.halt(reason);
                     let waiting = replies.into_iter().flatten();
                     refuse(waiting, Refusal::OutcomeUnknown(reason));
-                    return self.exchange;
-                }
-                applied.seal_record(record.sequence, record.time);
-                if live {
-                    told.count(&record.command, applied.last_effects());
+                    return self.replayer;
                 }
             }
-            if let Err(reason) = self.projector.project(&Arc::new(applied), replies) {
+            let applied = Arc::new(AppliedBlock::new(effects, records));
+            if live {
+                let commands = block.records().iter().map(|record| &record.command);
+                for (command, applied) in commands.zip(applied.records()) {
+                    told.count(command, applied.effects);
+                }
+            }
+            if let Err(reason) = self.projector.project(&applied, replies) {
                 self.halt.halt(reason);
-                return self.exchange;
+                return self.replayer;
             }
-            told.post_applied(self.exchange.sequence());
+            told.post_applied(self.replayer.exchange().sequence());
             if live {
                 told.apply.count_since(began);
             }
-            self.due.post(self.exchange.next_due(), self.exchange.sequence());
+            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
         }
-        self.exchange
+        self.replayer
     }
 }
 
@@ -80,6 +85,7 @@ mod tests {
     use crate::engine::pending::ReplySlot;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::invariant::Broken;
+    use crate::exchange::results::Results;
     use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
@@ -96,11 +102,11 @@ mod tests {
             let (sequence, time) = (Sequence::new(sequence), TimeMs::default());
             let mut block = BlockBuilder::new(journal.head());
             block.push(Record { sequence, time, command: Command::AdvanceClock }).unwrap();
-            durable.push(journal.append(block.build().unwrap()).unwrap());
+            durable.push(journal.append(block.build(Results::NONE).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
         let matcher = Matcher {
-            exchange: Exchange::new(),
+            replayer: Replayer::new(),
             blocks,
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),

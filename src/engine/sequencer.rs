@@ -241,7 +241,7 @@ impl<J: Journal> Sequencer<J> {
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
         let OpenBlock { builder, replies, last, .. } = open;
         let began = Instant::now();
-        let appended = match builder.build() {
+        let appended = match builder.build(self.due.results()) {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
                 _ => (HaltReason::JournalFailed, error.to_string()),

@@ -15,16 +15,20 @@ use super::pending::Intake;
 use super::projector::Projector;
 use super::sequencer::Sequencer;
 use super::{Engine, INTAKE_MAX};
-use crate::exchange::Exchange;
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
+use crate::exchange::results::ResultsHash;
 use crate::exchange::units::Sequence;
+use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::{Journal, JournalError};
 use crate::projection::ReadModel;
 
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
 const BLOCKS_MAX: usize = 4;
+
+// Those waiting, and the one being applied: what a block may be ahead of the results it records.
+const _: () = assert!(BLOCKS_MAX < RESULTS_LAG_BLOCKS_MAX);
 
 /// Why an engine did not start.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +49,7 @@ pub enum StartError {
 pub struct Running {
     engine: Engine,
     sequencer: JoinHandle<Option<()>>,
-    matcher: JoinHandle<Option<Exchange>>,
+    matcher: JoinHandle<Option<Replayer>>,
 }
 
 /// What an engine was like when it ended.
@@ -55,6 +59,8 @@ pub struct Stopped {
     pub sequence: Sequence,
     /// The state's digest as of that record; `None` if the matcher did not end in good order.
     pub digest: Option<StateDigest>,
+    /// What all records up to it came to; `None` as above.
+    pub results: Option<ResultsHash>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
 }
@@ -84,7 +90,7 @@ pub fn start_metered<J: Journal + 'static>(
     let (replayed, replay_result) = bounded(1);
 
     let matcher = Matcher {
-        exchange: Exchange::new(),
+        replayer: Replayer::new(),
         blocks,
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
@@ -140,10 +146,11 @@ impl Running {
         let Running { engine, sequencer, matcher } = self;
         // A thread that died has halted the engine, which says so.
         drop(sequencer.join());
-        let exchange = matcher.join().ok().flatten();
+        let replayer = matcher.join().ok().flatten();
         let sequence = engine.read().watermark();
-        let whole = exchange.filter(|exchange| exchange.sequence() == sequence);
-        let digest = whole.map(|exchange| exchange.digest()).transpose()?;
-        Ok(Stopped { sequence, digest, halted: engine.halted() })
+        let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
+        let results = whole.as_ref().map(|replayer| replayer.results().hash);
+        let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
+        Ok(Stopped { sequence, digest, results, halted: engine.halted() })
     }
 }

@@ -13,6 +13,8 @@ use super::units::{Sequence, TimeMs};
 
 /// Bits of an id that hold the sequence number.
 const SEQUENCE_BITS: u32 = 48;
+/// Ids hold the sequence numbers below this one.
+pub const SEQUENCE_END: u64 = 1 << SEQUENCE_BITS;
 /// Bits of an id that tell apart the things which one record made.
 const INDEX_BITS: u32 = 26;
 /// Largest index of a thing within its record.

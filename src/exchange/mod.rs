@@ -26,7 +26,9 @@ pub mod admission;
 pub mod matching;
 pub mod venue;
 pub mod invariant;
+pub mod image;
 pub mod digest;
+pub mod results;
 
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};

@@ -145,6 +145,7 @@ mod tests {
     use super::super::block::{BlockBuilder, ChainHash, RawBlock};
     use super::*;
     use crate::exchange::command::{Command, Record};
+    use crate::exchange::results::Results;
     use crate::exchange::units::TimeMs;
 
     /// The table of journal-format.md, row by row: the first row that fits decides.
@@ -220,7 +221,7 @@ mod tests {
         let mut builder = BlockBuilder::new(after);
         let (sequence, time) = (after.sequence.next(), TimeMs::new(ms).unwrap());
         assert!(builder.push(Record { sequence, time, command: Command::AdvanceClock }).is_ok());
-        builder.build().unwrap()
+        builder.build(Results::NONE).unwrap()
     }
 
     /// Five things may be wrong with a block, in any combination; the first in order is named.

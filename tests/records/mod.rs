@@ -9,6 +9,7 @@ use openoutcry::exchange::command::{
     Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use openoutcry::exchange::units::{
     Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs,
@@ -248,15 +249,20 @@ pub fn command() -> BoxedStrategy<Command> {
     prop_oneof![venue_command(), catalogue_command(), market_command(), order_command()].boxed()
 }
 
-/// One block after `head`; the commands must fit.
+/// One block after `head` that records no results; the commands must fit.
 pub fn block_after(head: &Head, time: TimeMs, commands: Vec<Command>) -> Block {
+    block_with(head, time, commands, Results::NONE)
+}
+
+/// One block after `head` that records these results; the commands must fit.
+pub fn block_with(head: &Head, time: TimeMs, commands: Vec<Command>, recorded: Results) -> Block {
     let mut builder = BlockBuilder::new(head);
     let mut sequence = head.sequence;
     for command in commands {
         sequence = sequence.next();
         assert!(builder.push(Record { sequence, time, command }).is_ok(), "block full");
     }
-    builder.build().unwrap()
+    builder.build(recorded).unwrap()
 }
 
 /// Blocks of a few small records each, chained from the start.

@@ -1,0 +1,336 @@
+//! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
+//! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
+
+use crate::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+};
+use crate::exchange::command::{
+    Condition, Direction, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    Wording,
+};
+use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::reject::Reject;
+use crate::exchange::rules::Rules;
+use crate::exchange::units::{Lots, Money, MoneySum, SettlementPrice, Tick, TimeMs};
+
+/// What has canonical bytes.
+pub trait Canonical {
+    /// Appends them.
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// Fields one after the other.
+macro_rules! put {
+    ($out:expr; $($field:expr),+ $(,)?) => {{ $($field.write($out);)+ }};
+}
+
+macro_rules! integers {
+    ($($kind:ty),+) => { $(
+        impl Canonical for $kind {
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    )+ };
+}
+
+integers!(u8, u16, u32, u64, i64, i128);
+
+macro_rules! wrapped {
+    ($($kind:ty: $as:ident => $value:expr;)+) => { $(
+        impl Canonical for $kind {
+            fn write(&self, out: &mut Vec<u8>) {
+                let $as = self;
+                $value.write(out);
+            }
+        }
+    )+ };
+}
+
+wrapped! {
+    bool: it => u8::from(*it);
+    Tick: it => it.get();
+    SettlementPrice: it => it.get();
+    Lots: it => it.get();
+    Money: it => it.get();
+    MoneySum: it => it.get();
+    TimeMs: it => it.get();
+    UserNo: it => it.0;
+    KeyNo: it => it.0;
+    CategoryNo: it => it.0;
+    EventNo: it => it.0;
+    MarketNo: it => it.0;
+    OrderNo: it => it.0.get();
+    TradeIndex: it => it.0;
+    KeyHash: it => it.0;
+    // By its code, which is never given again, not by its place in a list that grows.
+    Reject: it => it.code();
+    String: it => it.as_str();
+    Outcome: it => match it {
+        Outcome::Yes => 1_u8,
+        Outcome::No => 2,
+    };
+    Side: it => match it {
+        Side::Buy => 1_u8,
+        Side::Sell => 2,
+    };
+    Direction: it => match it {
+        Direction::Up => 1_u8,
+        Direction::Down => 2,
+    };
+    Role: it => match it {
+        Role::Trader => 1_u8,
+        Role::Operator => 2,
+        Role::Reader => 3,
+    };
+    SelfTradePrevention: it => match it {
+        SelfTradePrevention::CancelTaker => 1_u8,
+        SelfTradePrevention::CancelMaker => 2,
+        SelfTradePrevention::CancelBoth => 3,
+    };
+    Condition: it => match it {
+        Condition::Unconditional => 1_u8,
+        Condition::PostOnly => 2,
+        Condition::ReduceOnly => 3,
+        Condition::PostOnlyReduceOnly => 4,
+    };
+    CancelReason: it => match it {
+        CancelReason::User => 1_u8,
+        CancelReason::IocRemainder => 2,
+        CancelReason::FokNotFillable => 3,
+        CancelReason::SelfTrade => 4,
+        CancelReason::Expired => 5,
+        CancelReason::MarketClosed => 6,
+        CancelReason::MarketVoided => 7,
+    };
+    MarketStatus: it => match it {
+        MarketStatus::Draft => 1_u8,
+        MarketStatus::Active => 2,
+        MarketStatus::Suspended => 3,
+        MarketStatus::Closed => 4,
+        MarketStatus::Resolved => 5,
+        MarketStatus::Disputed => 6,
+        MarketStatus::Settled => 7,
+        MarketStatus::Voided => 8,
+    };
+}
+
+impl Canonical for [u8; 32] {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+}
+
+impl Canonical for str {
+    fn write(&self, out: &mut Vec<u8>) {
+        count(self.len()).write(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+}
+
+impl<T: Canonical> Canonical for Vec<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        count(self.len()).write(out);
+        for item in self {
+            item.write(out);
+        }
+    }
+}
+
+impl<T: Canonical> Canonical for Option<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.is_some().write(out);
+        if let Some(value) = self {
+            value.write(out);
+        }
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+impl Canonical for Localized {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Localized { pt, en, es } = self;
+        put!(out; pt, en, es);
+    }
+}
+
+impl Canonical for TimeInForce {
+    fn write(&self, out: &mut Vec<u8>) {
+        let (number, expires_at): (u8, Option<TimeMs>) = match self {
+            TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),
+            TimeInForce::ImmediateOrCancel => (2, None),
+            TimeInForce::FillOrKill => (3, None),
+        };
+        put!(out; number, expires_at);
+    }
+}
+
+impl Canonical for Rules {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Rules {
+            version,
+            currency,
+            user_open_orders_max,
+            venue_open_orders_max,
+            money_supply_max,
+        } = self;
+        put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
+    }
+}
+
+impl Canonical for CategoryDraft {
+    fn write(&self, out: &mut Vec<u8>) {
+        let CategoryDraft { name, slug } = self;
+        put!(out; name, slug);
+    }
+}
+
+impl Canonical for EventDraft {
+    fn write(&self, out: &mut Vec<u8>) {
+        let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
+        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    }
+}
+
+impl Canonical for MarketDraft {
+    fn write(&self, out: &mut Vec<u8>) {
+        let MarketDraft {
+            questions,
+            descriptions,
+            yes_text,
+            no_text,
+            logo,
+            deadline,
+            categories,
+            event,
+            highlighted,
+            dispute_window_seconds,
+        } = self;
+        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
+        put!(out; event, highlighted, dispute_window_seconds);
+    }
+}
+
+impl Canonical for EventRevision {
+    fn write(&self, out: &mut Vec<u8>) {
+        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
+            self;
+        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    }
+}
+
+impl Canonical for MarketRevision {
+    fn write(&self, out: &mut Vec<u8>) {
+        let MarketRevision {
+            questions,
+            descriptions,
+            yes_text,
+            no_text,
+            logo,
+            deadline,
+            categories,
+            highlighted,
+        } = self;
+        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
+        put!(out; highlighted);
+    }
+}
+
+impl Canonical for PlaceOrder {
+    fn write(&self, out: &mut Vec<u8>) {
+        let PlaceOrder {
+            user,
+            market,
+            wording: Wording { outcome, side },
+            price,
+            quantity,
+            time_in_force,
+            self_trade,
+            condition,
+            valid_until,
+            copy_from,
+        } = self;
+        put!(out; user, market, outcome, side, price, quantity, time_in_force);
+        put!(out; self_trade, condition, valid_until, copy_from);
+    }
+}
+
+impl Canonical for Party {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Party { order, user, remaining } = self;
+        put!(out; order, user, remaining);
+    }
+}
+
+impl Canonical for Trade {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Trade { index, market, price, quantity, taker_direction, taker, maker } = self;
+        put!(out; index, market, price, quantity, taker_direction, taker, maker);
+    }
+}
+
+impl Canonical for Holding {
+    fn write(&self, out: &mut Vec<u8>) {
+        let Holding { held, locked, cost, copy_from } = self;
+        put!(out; held, locked, cost, copy_from);
+    }
+}
+
+impl Canonical for Effect {
+    #[rustfmt::skip] // a line an effect, its number first
+    fn write(&self, out: &mut Vec<u8>) {
+        use Effect as E;
+        match self {
+            E::Refused(reject) => put!(out; 1_u8, reject),
+            E::VenueOpened(rules) => put!(out; 2_u8, rules),
+            E::UserCreated { user, profile_name, profile_pic } => {
+                put!(out; 3_u8, user, profile_name, profile_pic);
+            }
+            E::KeyAdded { user, key, role, label, hash } => {
+                put!(out; 4_u8, user, key, role, label, hash);
+            }
+            E::KeyRevoked { user, key } => put!(out; 5_u8, user, key),
+            E::Deposited { user, amount } => put!(out; 6_u8, user, amount),
+            E::Withdrawn { user, amount } => put!(out; 7_u8, user, amount),
+            E::AccountChanged { user, available, reserved } => {
+                put!(out; 8_u8, user, available, reserved);
+            }
+            E::CategoryCreated { category, draft } => put!(out; 9_u8, category, draft),
+            E::EventCreated { event, draft } => put!(out; 10_u8, event, draft),
+            E::MarketCreated { market, draft } => put!(out; 11_u8, market, draft),
+            E::EventRevised { event, revision } => put!(out; 12_u8, event, revision),
+            E::MarketRevised { market, revision } => put!(out; 13_u8, market, revision),
+            E::MarketMoved { market, from, to, deadline, winner, settled_at } => {
+                put!(out; 14_u8, market, from, to, deadline, winner, settled_at);
+            }
+            E::OrderAccepted { order, terms } => put!(out; 15_u8, order, terms),
+            E::OrderAmended {
+                order, user, market, direction, price_before, price, remaining_before, quantity,
+                remaining, kept_place,
+            } => {
+                put!(out; 16_u8, order, user, market, direction, price_before, price);
+                put!(out; remaining_before, quantity, remaining, kept_place);
+            }
+            E::TradeMade(trade) => put!(out; 17_u8, trade),
+            E::OrderRested { order, user, market, direction, price, remaining } => {
+                put!(out; 18_u8, order, user, market, direction, price, remaining);
+            }
+            E::OrderCancelled {
+                order, user, market, direction, price, quantity, rested, reason,
+            } => {
+                put!(out; 19_u8, order, user, market, direction, price, quantity, rested, reason);
+            }
+            E::PositionChanged { user, market, yes, no, realised } => {
+                put!(out; 20_u8, user, market, yes, no, realised);
+            }
+            E::PositionSettled { user, market, yes, no, payout, realised } => {
+                put!(out; 21_u8, user, market, yes, no, payout, realised);
+            }
+        }
+    }
+}
