@@ -315,7 +315,7 @@ mod tests {
             assert!(told.contains("0.01 to 0.99 in steps of 0.01"), "{bad}: {told}");
         }
         assert!(detail(lots("0.0000001").err()).starts_with("has too many decimals"));
-        assert!(detail(tick("1").err()).starts_with("is out of range"));
+        assert!(detail(lots("0").err()).starts_with("is out of range"));
         for bad in ["0", "100000001", "0.0000001", "1e3"] {
             assert!(detail(lots(bad).err()).contains("at most 100000000"), "{bad}");
         }
