@@ -48,7 +48,7 @@ fn real_flow(c: &mut Criterion) {
                     for record in block {
                         effects.clear();
                         venue.apply(record, &mut effects).expect("the flow applies");
-                        log.push(record.sequence, &effects);
+                        log.push(record, &effects);
                     }
                     log.seal();
                 }

@@ -28,7 +28,7 @@ fn blocks(records: &[Record], records_max: usize) -> Vec<Block> {
         for record in chunk {
             effects.clear();
             exchange.apply(record, &mut effects).expect("it applies");
-            log.push(record.sequence, &effects);
+            log.push(record, &effects);
         }
         log.seal();
         head = block.head();

@@ -82,7 +82,7 @@ fn keep(store: &mut MemoryStore, records: &[Record], block_records: usize) -> He
     for some in records.chunks(block_records) {
         let block = block_of(&head, some, log.sealed());
         for record in some {
-            log.push(record.sequence, &apply(&mut exchange, record).0);
+            log.push(record, &apply(&mut exchange, record).0);
         }
         log.seal();
         head = block.head();

@@ -287,6 +287,13 @@ fn the_headers_are_those_of_the_page() {
     let side_files = table(&page, "## Data directory");
     assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
 
+    let snapshot = table(&page, "## Snapshots");
+    assert_eq!(
+        measured(&snapshot),
+        Some(openoutcry::journal::snapshot::header::SNAPSHOT_HEADER_BYTES)
+    );
+    assert_eq!(openoutcry::journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
+
     let block = &example()[1];
     assert!(block.recorded().through == Sequence::new(2), "the example shows results");
     let at = |field: &str| {
@@ -356,26 +363,35 @@ fn the_recovery_table_names_every_reason() {
     }
 }
 
+/// The tests named in the last column of the table that begins with this row.
+fn holders(page: &str, heading: &str) -> Vec<String> {
+    let (_, below) = page.split_once(heading).unwrap();
+    let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.flat_map(|row| {
+        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
+        holders.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
 #[test]
 fn the_tests_that_the_page_names_exist() {
-    let tests = fs::read_to_string(root().join("tests/recovery.rs")).unwrap();
+    let files = ["tests/recovery.rs", "tests/results.rs", "replay/src/verify/changed.rs"];
+    let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
     let page = page();
-    let (_, promises) = page.split_once("| defect |").unwrap();
-    let rows = promises.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let mut named = 0;
-    for row in rows {
-        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
-        for name in holders.split('`').skip(1).step_by(2) {
+    let promises = [("| defect |", 9), ("| what was changed |", 6)];
+    for (heading, named_min) in promises {
+        let named = holders(&page, heading);
+        assert!(named.len() >= named_min, "{named:?}");
+        for name in named {
             let there = if name.contains('/') {
-                root().join(name).exists()
+                root().join(&name).exists()
             } else {
                 tests.contains(&format!("fn {name}("))
             };
             assert!(there, "{name}");
-            named += 1;
         }
     }
-    assert!(named >= 9);
 }
 
 /// A block's checksum, as the page says it.
@@ -479,7 +495,7 @@ fn example() -> Vec<Block> {
     for record in first.records() {
         let mut effects = Vec::new();
         exchange.apply(record, &mut effects).unwrap();
-        log.push(record.sequence, &effects);
+        log.push(record, &effects);
     }
     let order = Command::PlaceOrder(PlaceOrder {
         user: UserNo(0),

@@ -135,7 +135,7 @@ fn blocks_of(records: &[Record]) -> Vec<Block> {
         for record in block.records() {
             effects.clear();
             exchange.apply(record, &mut effects).unwrap();
-            log.push(record.sequence, &effects);
+            log.push(record, &effects);
         }
         log.seal();
         blocks.push(block);

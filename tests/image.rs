@@ -2,7 +2,7 @@
 //! and bytes that are no image become no state.
 
 // clippy knows tests by their attribute, and not the parts that they share.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "model/commands/mod.rs"]
 mod commands;
@@ -16,7 +16,9 @@ use proptest::test_runner::TestRunner;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::MarketNo;
 use openoutcry::exchange::image::coding::BadImage;
+use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 
@@ -87,7 +89,7 @@ fn varied() -> Exchange {
     for _ in 0..3_000 {
         venue.take(&steps.new_tree(&mut runner).unwrap().current());
         let exchange = &venue.exchange;
-        let markets = (0..).map(openoutcry::exchange::ids::MarketNo);
+        let markets = (0..).map(MarketNo);
         let statuses: Vec<MarketStatus> =
             markets.map_while(|market| exchange.market(market)).map(|state| state.status).collect();
         let held = venue.twin.ledger.positions.len() > 2;
@@ -166,6 +168,19 @@ fn an_image_cut_short_or_gone_on_is_refused() {
     let mut later = image;
     later[0] += 1;
     assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(2));
+}
+
+/// What no field by itself gives away is refused by what must be true of all together.
+#[test]
+fn an_image_of_an_impossible_state_is_refused() {
+    let exchange = Venue::opened().exchange;
+    let mut image = exchange.image().unwrap();
+    let available = 500_000_000_i64;
+    let place = image.windows(8).position(|bytes| bytes == available.to_le_bytes()).unwrap();
+    image[place..place + 8].copy_from_slice(&(available + 1).to_le_bytes());
+    let refused = Exchange::from_image(&image).unwrap_err();
+    assert_eq!(refused, BadImage::Impossible(Broken::MoneyNotConserved));
+    assert_eq!(refused.code(), "IMAGE_IMPOSSIBLE");
 }
 
 /// Every bit of an image means something: turned over, it is refused or shows another state.

@@ -90,7 +90,7 @@ fn blocks(
             builder.push(one.clone()).unwrap();
             let mut effects: Vec<Effect> = Vec::new();
             exchange.apply(one, &mut effects).unwrap();
-            log.push(one.sequence, &effects);
+            log.push(one, &effects);
         }
         let block = builder.build(record(index, last)).unwrap();
         ends.push(log.seal());

@@ -21,7 +21,9 @@ use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::replay::{ReplayError, Replayer, replay};
 use openoutcry::journal::sled::SledStore;
-use openoutcry::journal::store::{BlockStore, OpenError, StoreError, Stored, StoredJournal};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, OpenError, StoreError, Stored, StoredJournal,
+};
 use openoutcry::journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
@@ -47,7 +49,7 @@ fn venue() -> Venue {
         for record in records {
             effects.clear();
             exchange.apply(record, &mut effects).unwrap();
-            log.push(record.sequence, &effects);
+            log.push(record, &effects);
             builder.push(record.clone()).unwrap();
         }
         let block = builder.build(log.sealed()).unwrap();
@@ -148,6 +150,9 @@ impl<S: BlockStore> BlockStore for Shared<S> {
     }
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.lock().unwrap().attest(witness)
+    }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.lock().unwrap().source()
     }
 }
 

@@ -76,7 +76,8 @@ struct Asked {
 
 #[derive(Subcommand)]
 enum Question {
-    /// Is it whole? Every block, and after every block everything that is always true.
+    /// Is it whole? Every block, the results that it records, and after every block everything that
+    /// is always true.
     Verify {
         #[command(flatten)]
         asked: Asked,

@@ -115,6 +115,9 @@ fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
 }
 
 #[cfg(test)]
+mod changed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use openoutcry::exchange::command::Command;

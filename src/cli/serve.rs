@@ -3,7 +3,8 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,8 +24,9 @@ use crate::api::rates::{Limit, Rates};
 use crate::api::venue::Venue;
 use crate::engine::Engine;
 use crate::engine::meter::Meter;
-use crate::engine::start::{self, Running};
+use crate::engine::start::{self, Running, Snapshots};
 use crate::journal::sled::SledJournal;
+use crate::journal::snapshot::folder::SnapshotFolder;
 
 /// Shortest operator key taken from the environment: too long to guess even if it is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
@@ -33,13 +35,17 @@ const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors that are not for connections: the journal's, the runtime's, those of clients
 /// being turned away.
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// Records between two snapshots: a start replays them in a fraction of a second, and a busy venue
+/// takes a while to make as many.
+const SNAPSHOT_EVERY: u64 = 500_000;
 /// The environment variable that sets the operator's key. No flag: arguments are visible to every
 /// process of the machine.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
-the venue. One process at a time can use it.
+the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
+may be deleted while no server runs.
 
 Environment:
   OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
@@ -51,7 +57,7 @@ SIGTERM and SIGINT end the server in order: requests under way are answered, the
 exit code 0.";
 
 /// What `serve` can be told.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
     /// Folder of the journal; made if missing
@@ -68,6 +74,14 @@ pub struct ServeArgs {
     /// Bring a catalogue, five funded users with public keys and living books; loopback only
     #[arg(long)]
     demo: bool,
+    /// Commands between two snapshots, which make a start fast; 0 takes none
+    #[arg(
+        long,
+        value_name = "N",
+        env = "OPENOUTCRY_SNAPSHOT_EVERY",
+        default_value_t = SNAPSHOT_EVERY
+    )]
+    snapshot_every: u64,
     #[command(flatten)]
     rates: RateArgs,
     /// How log lines look
@@ -76,7 +90,7 @@ pub struct ServeArgs {
 }
 
 /// How much a key may ask.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct RateArgs {
     /// Reads a second and key, and after a colon how many at once (else two seconds' worth); 0 is
     /// no limit. An operator's key has none
@@ -156,25 +170,39 @@ fn stop(running: Running) -> Result<(), Failure> {
 }
 
 /// Opens the journal and replays it.
-fn open(data: &Path, meter: Arc<Meter>) -> Result<Running, Failure> {
-    let failed = |error: String| Failure::Failed(format!("{}: {error}", data.display()));
+fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
+    let failed = |error: String| Failure::Failed(format!("{}: {error}", args.data.display()));
     let began = Instant::now();
     let (journal, recovered) =
-        SledJournal::open(data).map_err(|error| failed(error.to_string()))?;
+        SledJournal::open(&args.data).map_err(|error| failed(error.to_string()))?;
     let head = recovered.head;
     tracing::info!(
-        data = %data.display(), sequence = %head.sequence, chain = %head.hash,
+        data = %args.data.display(), sequence = %head.sequence, chain = %head.hash,
         "journal opened"
     );
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
-    let running =
-        start::start_metered(journal, meter).map_err(|error| failed(error.to_string()))?;
+    let snapshots = snapshots(args);
+    let running = start::start_metered(journal, snapshots, meter)
+        .map_err(|error| failed(error.to_string()))?;
     let sequence = running.engine().read().watermark();
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
     Ok(running)
+}
+
+/// The folder of snapshots. They only save time: a folder that cannot be had is no reason not to
+/// start.
+fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
+    let every = NonZeroU64::new(args.snapshot_every);
+    match SnapshotFolder::open(&args.data) {
+        Ok(folder) => Some(Snapshots { folder, every }),
+        Err(error) => {
+            tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");
+            None
+        }
+    }
 }
 
 /// Takes the address before anything is opened or made, so that a port in use costs nothing.
@@ -227,8 +255,8 @@ async fn serve(
         }));
         let connections_max = limits.connections_max;
         tracing::info!(%address, connections_max, "answering health checks");
-        let data = args.data.clone();
-        let opening = tokio::task::spawn_blocking(move || open(&data, meter));
+        let told = args.clone();
+        let opening = tokio::task::spawn_blocking(move || open(&told, meter));
         let opened = tokio::select! {
             opened = opening => opened
                 .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,

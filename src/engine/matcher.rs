@@ -85,24 +85,25 @@ mod tests {
     use crate::engine::pending::ReplySlot;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::invariant::Broken;
-    use crate::exchange::results::Results;
+    use crate::exchange::results::{Results, ResultsHash};
     use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
     use crate::journal::memory::MemoryJournal;
+    use crate::journal::replay::ReplayFault;
     use crate::projection::ReadModel;
 
-    /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
-    /// say that nothing was accepted: a mended version will apply it.
-    #[test]
-    fn callers_of_a_block_that_breaks_the_exchange_are_not_told_that_it_was_refused() {
+    /// Journals blocks of one clock each that record these results, has the matcher apply the last
+    /// of them only, and gives what its caller is told and why the engine halted.
+    fn halted_by(recorded: &[Results]) -> (Refusal, Option<HaltReason>) {
         let mut journal = MemoryJournal::new();
         let mut durable = Vec::new();
-        for sequence in [1, 2] {
-            let (sequence, time) = (Sequence::new(sequence), TimeMs::default());
+        for recorded in recorded {
+            let sequence = journal.head().sequence.next();
             let mut block = BlockBuilder::new(journal.head());
-            block.push(Record { sequence, time, command: Command::AdvanceClock }).unwrap();
-            durable.push(journal.append(block.build(Results::NONE).unwrap()).unwrap());
+            let (time, command) = (TimeMs::default(), Command::AdvanceClock);
+            block.push(Record { sequence, time, command }).unwrap();
+            durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
         let matcher = Matcher {
@@ -114,13 +115,30 @@ mod tests {
             meter: Arc::default(),
         };
         let (slot, mut answer) = ReplySlot::new(None);
-        // The second block without the first.
         let block = durable.pop().unwrap();
         sends.send(Sequenced { block, replies: vec![Some(slot)] }).unwrap();
         matcher.run();
+        (answer.try_recv().unwrap().unwrap_err(), halt.reason())
+    }
+
+    /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
+    /// say that nothing was accepted: a mended version will apply it.
+    #[test]
+    fn callers_of_a_block_that_breaks_the_exchange_are_not_told_that_it_was_refused() {
+        // The second block without the first.
         let broken = HaltReason::StateBroken(Broken::OutOfOrder);
-        let refusal = answer.try_recv().unwrap().unwrap_err();
-        assert_eq!(refusal, Refusal::OutcomeUnknown(broken));
-        assert_eq!(halt.reason(), Some(broken));
+        let told = halted_by(&[Results::NONE; 2]);
+        assert_eq!(told, (Refusal::OutcomeUnknown(broken), Some(broken)));
+    }
+
+    #[test]
+    fn a_block_that_records_other_results_halts_the_engine() {
+        let (block, through) = (Sequence::new(2), Sequence::new(1));
+        let other = Results { through, hash: ResultsHash([1; 32]) };
+        // Nothing was applied that they could be the results of.
+        let differs = ReplayFault::ResultsPlace { block, through };
+        let differs = HaltReason::ResultsDiffer(differs);
+        let told = halted_by(&[Results::NONE, other]);
+        assert_eq!(told, (Refusal::OutcomeUnknown(differs), Some(differs)));
     }
 }

@@ -15,6 +15,9 @@ pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod pace;
+pub mod restore;
+pub mod snapshotter;
 pub mod start;
 
 use std::sync::Arc;
@@ -31,6 +34,7 @@ use crate::projection::ReadModel;
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
+use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
@@ -43,6 +47,7 @@ pub struct Engine {
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
+    snapshots: Arc<SnapshotBoard>,
 }
 
 impl Engine {
@@ -119,6 +124,11 @@ impl Engine {
     /// What the engine's stations tell of their work.
     pub const fn meter(&self) -> &Arc<Meter> {
         &self.meter
+    }
+
+    /// How snapshots fare.
+    pub fn snapshots(&self) -> SnapshotStatus {
+        self.snapshots.read()
     }
 
     /// Why the intake is closed until a restart, if it is.

@@ -110,14 +110,13 @@ impl<J: Journal> Sequencer<J> {
         Sequencer { journal, intake, blocks, due, halt, meter, last_clock, last_records, stopping }
     }
 
-    /// Hands everything that the journal holds to the matcher, as if it had just come in, and waits
-    /// until it is applied: before that nobody can say what is due.
+    /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
+    /// had just come in, and waits until it is applied: before that nobody can say what is due.
     ///
     /// # Errors
     /// The journal's own, naming the damage; or the matcher has halted.
     pub fn replay(&mut self) -> Result<(), StartError> {
-        self.meter.sequencer.post_replay_head(self.journal.head().sequence);
-        for block in self.journal.read(Sequence::ZERO.next()) {
+        for block in self.journal.read(self.due.applied().next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
             self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
         }

@@ -90,6 +90,12 @@ outside_id!(/// A trade; both its parties see the same id.
     TradeId);
 
 impl TradeId {
+    /// Which of its record's trades it was, as it was derived.
+    pub fn index(self) -> TradeIndex {
+        let index = self.0.as_u128() & u128::from(INDEX_MAX);
+        TradeIndex(u32::try_from(index).unwrap_or(INDEX_MAX).saturating_sub(1))
+    }
+
     /// The id of the `index`th trade of a record. The order that the record placed has index 0,
     /// so trades count from 1.
     pub fn of(time: TimeMs, sequence: Sequence, index: TradeIndex) -> TradeId {

@@ -11,6 +11,8 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use self::effects::Canonical;
+pub use self::effects::write_effect;
+use super::command::Record;
 use super::effect::Effect;
 use super::units::Sequence;
 
@@ -56,11 +58,6 @@ impl Results {
     pub const NONE: Results = Results { through: Sequence::ZERO, hash: ResultsHash::ZERO };
 }
 
-/// Appends the canonical bytes of one effect.
-pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
-    effect.write(out);
-}
-
 /// Hashes effects as records are applied. The bytes of a block wait in a buffer that is used again
 /// for the next.
 #[derive(Debug, Clone)]
@@ -85,17 +82,19 @@ impl ResultsLog {
         EFFECTS_VERSION.write(&mut self.bytes);
     }
 
-    /// Takes the effects of the next record, all of them at once.
-    pub fn push(&mut self, record: Sequence, effects: &[Effect]) {
+    /// Takes the effects of the next record, all of them at once. With its time, which is the
+    /// effects' time and part of every id that was given.
+    pub fn push(&mut self, record: &Record, effects: &[Effect]) {
+        record.time.write(&mut self.bytes);
         u32::try_from(effects.len()).unwrap_or(u32::MAX).write(&mut self.bytes);
         for effect in effects {
-            effect.write(&mut self.bytes);
+            write_effect(effect, &mut self.bytes);
             if self.bytes.len() >= PIECE_BYTES {
                 self.hasher.update(&self.bytes);
                 self.bytes.clear();
             }
         }
-        self.through = record;
+        self.through = record.sequence;
     }
 
     /// Ends the block with the last record taken, and gives the results up to it.
@@ -128,19 +127,26 @@ impl Default for ResultsLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::command::Command;
     use crate::exchange::ids::UserNo;
     use crate::exchange::reject::Reject;
-    use crate::exchange::units::Money;
+    use crate::exchange::units::{Money, TimeMs};
 
     fn deposited(units: i64) -> Effect {
         Effect::Deposited { user: UserNo(1), amount: Money::new(units) }
     }
 
+    fn clock(sequence: u64, ms: i64) -> Record {
+        let (sequence, time) = (Sequence::new(sequence), TimeMs::new(ms).unwrap());
+        Record { sequence, time, command: Command::AdvanceClock }
+    }
+
     /// The page's formula, with nothing of the log.
-    fn by_hand(before: ResultsHash, records: &[&[Effect]]) -> ResultsHash {
+    fn by_hand(before: ResultsHash, records: &[(i64, &[Effect])]) -> ResultsHash {
         let mut bytes = before.0.to_vec();
         bytes.extend([1, 0]);
-        for effects in records {
+        for (ms, effects) in records {
+            bytes.extend(ms.to_le_bytes());
             bytes.extend(u32::try_from(effects.len()).unwrap().to_le_bytes());
             for effect in *effects {
                 write_effect(effect, &mut bytes);
@@ -155,17 +161,17 @@ mod tests {
         let two = [deposited(1), deposited(2)];
         let mut log = ResultsLog::default();
         assert_eq!(log.latest(), Results::NONE);
-        log.push(Sequence::new(1), &two);
-        log.push(Sequence::new(2), &[]);
+        log.push(&clock(1, 5), &two);
+        log.push(&clock(2, 6), &[]);
         let first = log.latest();
         assert_eq!((log.seal(), log.sealed()), (first, first));
-        assert_eq!(first.hash, by_hand(ResultsHash::ZERO, &[&two, &[]]));
-        log.push(Sequence::new(3), &refused);
+        assert_eq!(first.hash, by_hand(ResultsHash::ZERO, &[(5, &two), (6, &[])]));
+        log.push(&clock(3, 6), &refused);
         let second = log.seal();
-        assert_eq!(second.hash, by_hand(first.hash, &[&refused]));
+        assert_eq!(second.hash, by_hand(first.hash, &[(6, &refused)]));
         assert_eq!(second.through, Sequence::new(3));
         let mut resumed = ResultsLog::resume(first);
-        resumed.push(Sequence::new(3), &refused);
+        resumed.push(&clock(3, 6), &refused);
         assert_eq!(resumed.seal(), second);
     }
 
@@ -174,8 +180,8 @@ mod tests {
     fn which_record_an_effect_belongs_to_is_hashed() {
         let hash = |records: [&[Effect]; 2]| {
             let mut log = ResultsLog::default();
-            log.push(Sequence::new(1), records[0]);
-            log.push(Sequence::new(2), records[1]);
+            log.push(&clock(1, 5), records[0]);
+            log.push(&clock(2, 5), records[1]);
             log.seal()
         };
         let two = [deposited(1), deposited(2)];
@@ -187,9 +193,10 @@ mod tests {
     fn a_block_of_many_pieces_is_hashed_whole() {
         let many: Vec<Effect> = (0..10_000).map(deposited).collect();
         let mut log = ResultsLog::default();
-        log.push(Sequence::new(1), &many);
+        log.push(&clock(1, 5), &many);
         assert!(log.bytes.capacity() <= 2 * PIECE_BYTES);
         let latest = log.latest();
-        assert_eq!((log.seal(), latest.hash), (latest, by_hand(ResultsHash::ZERO, &[&many])));
+        let expected = by_hand(ResultsHash::ZERO, &[(5, &many)]);
+        assert_eq!((log.seal(), latest.hash), (latest, expected));
     }
 }

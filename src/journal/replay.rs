@@ -189,7 +189,7 @@ impl Replayer {
                 Stop::Fault(ReplayFault::Broken { at: record.sequence, broken })
             })?;
             let effects = effects.get(told..).unwrap_or_default();
-            self.log.push(record.sequence, effects);
+            self.log.push(record, effects);
             listener.after(&self.exchange, record, effects).map_err(Stop::Listener)?;
         }
         let end = self.log.seal();

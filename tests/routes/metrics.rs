@@ -74,6 +74,9 @@ fn what_happened_is_counted_and_nobody_is_named() {
     for (name, value) in [("read_lag_records", 0), ("blocks_waiting", 0), ("intake_waiting", 0)] {
         shows(&page, name, value);
     }
+    for (name, value) in [("snapshot_sequence", 0), ("snapshots_total", 0)] {
+        shows(&page, name, value);
+    }
     shows(&page, "halted{reason=\"NONE\"}", 0);
     let orders = |method, status| {
         let labels = format!("method=\"{method}\",route=\"/trading/orders\",status=\"{status}\"");

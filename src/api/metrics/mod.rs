@@ -21,6 +21,7 @@ pub fn page(door: &Door) -> Result<Reply, Problem> {
     let (sequence, venue) = venue(engine);
     let mut families = stations(engine.meter(), sequence);
     families.extend(venue);
+    families.extend(snapshots(engine));
     families.extend(traffic(door));
     families.extend(system());
     engine.meter().gauges.each(|gauge| {
@@ -108,6 +109,30 @@ fn venue(engine: &Engine) -> (Sequence, Vec<Family>) {
         halted,
     ];
     (sequence, families)
+}
+
+/// How snapshots fare.
+fn snapshots(engine: &Engine) -> Vec<Family> {
+    let status = engine.snapshots();
+    vec![
+        Family::single(
+            "snapshot_sequence",
+            "The last record of the newest snapshot",
+            level(status.sequence.get()),
+        ),
+        Family::single(
+            "snapshot_milliseconds",
+            "How long the last snapshot took",
+            level(status.duration_ms),
+        ),
+        Family::single("snapshot_bytes", "Bytes of the last snapshot", level(status.bytes)),
+        Family::single("snapshots", "Snapshots taken since the start", Value::Count(status.taken)),
+        Family::single(
+            "snapshot_failures",
+            "Snapshots that could not be taken or came to other results",
+            Value::Count(status.failures),
+        ),
+    ]
 }
 
 /// What passes the door.

@@ -2,12 +2,15 @@
 //! one width, whatever its value: what is missing is a value that nothing has.
 
 use super::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice};
-use crate::exchange::catalogue::Outcome;
+use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use crate::exchange::effect::{CancelReason, Holding};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{
+    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderNo,
+    TradeIndex, UserId, UserNo,
+};
 use crate::exchange::ledger::{Account, Position};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::orders::Backing;
@@ -70,7 +73,24 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(UserNo, KeyNo, CategoryNo, EventNo, MarketNo, OrderNo, KeyHash);
+numbers!(UserNo, KeyNo, CategoryNo, EventNo, MarketNo, OrderNo, TradeIndex, KeyHash);
+
+/// Outside ids, as the 16 bytes of their UUID.
+macro_rules! outside_ids {
+    ($($name:ident),* $(,)?) => {$(
+        impl Imaged for $name {
+            fn write(&self, sink: &mut impl ImageSink) {
+                self.uuid().into_bytes().write(sink);
+            }
+
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                Imaged::read(source).map(|bytes| $name::from_uuid(uuid::Uuid::from_bytes(bytes)))
+            }
+        }
+    )*};
+}
+
+outside_ids!(UserId, KeyId, CategoryId, EventId, MarketId);
 
 /// Values that may be missing, as their number in a wider type or range; missing is -1 or 255.
 macro_rules! missing {
@@ -131,6 +151,20 @@ imaged_choice!(CancelReason {
     MarketVoided = 7,
 });
 
+imaged!(Localized { pt, en, es });
+imaged!(EventDraft { titles, sub_titles, descriptions, images, highlighted, categories });
+imaged!(MarketDraft {
+    questions,
+    descriptions,
+    yes_text,
+    no_text,
+    logo,
+    deadline,
+    categories,
+    event,
+    highlighted,
+    dispute_window_seconds,
+});
 imaged!(Wording { outcome, side });
 imaged!(Backing { contracts, cash });
 imaged!(Holding { held, locked, cost, copy_from });

@@ -18,7 +18,77 @@ use crate::exchange::units::{Lots, Money, MoneySum, SettlementPrice, Tick, TimeM
 /// What has canonical bytes.
 pub trait Canonical {
     /// Appends them.
-    fn write(&self, out: &mut Vec<u8>);
+    fn write(&self, out: &mut impl Sink);
+}
+
+/// Where canonical bytes go.
+pub trait Sink {
+    /// Appends an integer's bytes.
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]);
+    /// Appends a text's bytes, or a hash's.
+    fn bytes(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.extend_from_slice(&bytes);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Room for any effect without texts.
+const SMALL_BYTES: usize = 96;
+
+/// One small effect, put together where the compiler knows the place of each field, and then
+/// appended at once: appending field by field costs as much as matching the order.
+struct Small {
+    bytes: [u8; SMALL_BYTES],
+    length: usize,
+}
+
+impl Sink for Small {
+    #[inline]
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
+        let room = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
+        if let Some(room) = room {
+            *room = bytes;
+        }
+        self.length = self.length.saturating_add(N);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let end = self.length.saturating_add(bytes.len());
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.length = end;
+    }
+}
+
+/// Appends the canonical bytes of one effect.
+pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
+    use Effect as E;
+    match effect {
+        E::AccountChanged { .. }
+        | E::OrderAccepted { .. }
+        | E::OrderAmended { .. }
+        | E::TradeMade(_)
+        | E::OrderRested { .. }
+        | E::OrderCancelled { .. }
+        | E::PositionChanged { .. }
+        | E::PositionSettled { .. } => {
+            let mut small = Small { bytes: [0; SMALL_BYTES], length: 0 };
+            effect.write(&mut small);
+            match small.bytes.get(..small.length) {
+                Some(bytes) => out.extend_from_slice(bytes),
+                None => effect.write(out),
+            }
+        }
+        _ => effect.write(out),
+    }
 }
 
 /// Fields one after the other.
@@ -29,8 +99,9 @@ macro_rules! put {
 macro_rules! integers {
     ($($kind:ty),+) => { $(
         impl Canonical for $kind {
-            fn write(&self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+            #[inline]
+    fn write(&self, out: &mut impl Sink) {
+                out.integer(self.to_le_bytes());
             }
         }
     )+ };
@@ -41,7 +112,8 @@ integers!(u8, u16, u32, u64, i64, i128);
 macro_rules! wrapped {
     ($($kind:ty: $as:ident => $value:expr;)+) => { $(
         impl Canonical for $kind {
-            fn write(&self, out: &mut Vec<u8>) {
+            #[inline]
+    fn write(&self, out: &mut impl Sink) {
                 let $as = self;
                 $value.write(out);
             }
@@ -118,20 +190,23 @@ wrapped! {
 }
 
 impl Canonical for [u8; 32] {
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self);
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        out.integer(*self);
     }
 }
 
 impl Canonical for str {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         count(self.len()).write(out);
-        out.extend_from_slice(self.as_bytes());
+        out.bytes(self.as_bytes());
     }
 }
 
 impl<T: Canonical> Canonical for Vec<T> {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         count(self.len()).write(out);
         for item in self {
             item.write(out);
@@ -140,7 +215,8 @@ impl<T: Canonical> Canonical for Vec<T> {
 }
 
 impl<T: Canonical> Canonical for Option<T> {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         self.is_some().write(out);
         if let Some(value) = self {
             value.write(out);
@@ -153,14 +229,16 @@ fn count(length: usize) -> u64 {
 }
 
 impl Canonical for Localized {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let Localized { pt, en, es } = self;
         put!(out; pt, en, es);
     }
 }
 
 impl Canonical for TimeInForce {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let (number, expires_at): (u8, Option<TimeMs>) = match self {
             TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),
             TimeInForce::ImmediateOrCancel => (2, None),
@@ -171,7 +249,8 @@ impl Canonical for TimeInForce {
 }
 
 impl Canonical for Rules {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let Rules {
             version,
             currency,
@@ -184,21 +263,24 @@ impl Canonical for Rules {
 }
 
 impl Canonical for CategoryDraft {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let CategoryDraft { name, slug } = self;
         put!(out; name, slug);
     }
 }
 
 impl Canonical for EventDraft {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
     }
 }
 
 impl Canonical for MarketDraft {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let MarketDraft {
             questions,
             descriptions,
@@ -217,7 +299,8 @@ impl Canonical for MarketDraft {
 }
 
 impl Canonical for EventRevision {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
@@ -225,7 +308,8 @@ impl Canonical for EventRevision {
 }
 
 impl Canonical for MarketRevision {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let MarketRevision {
             questions,
             descriptions,
@@ -242,7 +326,8 @@ impl Canonical for MarketRevision {
 }
 
 impl Canonical for PlaceOrder {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let PlaceOrder {
             user,
             market,
@@ -261,21 +346,24 @@ impl Canonical for PlaceOrder {
 }
 
 impl Canonical for Party {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let Party { order, user, remaining } = self;
         put!(out; order, user, remaining);
     }
 }
 
 impl Canonical for Trade {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let Trade { index, market, price, quantity, taker_direction, taker, maker } = self;
         put!(out; index, market, price, quantity, taker_direction, taker, maker);
     }
 }
 
 impl Canonical for Holding {
-    fn write(&self, out: &mut Vec<u8>) {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
         let Holding { held, locked, cost, copy_from } = self;
         put!(out; held, locked, cost, copy_from);
     }
@@ -283,7 +371,10 @@ impl Canonical for Holding {
 
 impl Canonical for Effect {
     #[rustfmt::skip] // a line an effect, its number first
-    fn write(&self, out: &mut Vec<u8>) {
+                     // Inlined, so that the places in a small effect are known when it is compiled.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn write(&self, out: &mut impl Sink) {
         use Effect as E;
         match self {
             E::Refused(reject) => put!(out; 1_u8, reject),
