@@ -66,11 +66,11 @@ impl Matcher {
                 self.halt.halt(reason);
                 return self.replayer;
             }
+            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
             told.post_applied(self.replayer.exchange().sequence());
             if live {
                 told.apply.count_since(began);
             }
-            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
         }
         self.replayer
     }
