@@ -207,7 +207,7 @@ impl Door {
         match route.endpoint {
             Endpoint::Probe(probe) => probe(self),
             Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) => endpoint(call).await,
+            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
         }
     }
 

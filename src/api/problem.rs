@@ -7,6 +7,7 @@ use hyper::StatusCode;
 
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
+use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
@@ -101,10 +102,12 @@ pub enum Kind {
     RateLimited,
     /// Our fault.
     Internal,
-    /// Too many connections, or the engine's queue is full.
+    /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
     /// The journal is being replayed.
     Starting,
+    /// The past moment asked for is too far from any saved state.
+    OutOfReach,
     /// The server is ending in good order.
     Stopping,
     /// The intake is closed until a restart.
@@ -136,6 +139,7 @@ impl Kind {
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
+            | Kind::OutOfReach
             | Kind::Starting
             | Kind::Stopping
             | Kind::Halted
@@ -166,6 +170,7 @@ impl Kind {
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
             Kind::Starting => "STARTING",
+            Kind::OutOfReach => "OUT_OF_REACH",
             Kind::Stopping => "STOPPING",
             Kind::Halted => "HALTED",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
@@ -323,6 +328,32 @@ impl From<Refusal> for Problem {
                 "the exchange stopped while it had this in hand; whether it was accepted shows \
                  after its restart: look before you repeat it",
             ),
+        }
+    }
+}
+
+impl From<PastError> for Problem {
+    fn from(error: PastError) -> Problem {
+        match error {
+            PastError::Busy => Problem::new(
+                Kind::Overloaded,
+                "as many questions about the past are being answered as can be at once",
+            ),
+            PastError::Beyond(_) => Problem::invalid(vec![FieldError {
+                field: "asOf".to_owned(),
+                code: FieldCode::OutOfBounds,
+                detail: "is not in the past yet".into(),
+            }]),
+            PastError::OutOfReach(records) => Problem::new(
+                Kind::OutOfReach,
+                format!(
+                    "{records} records lie between this moment and the nearest saved state before \
+                     it, more than one question may cost; openoutcry-replay answers it"
+                ),
+            ),
+            PastError::Journal(_) => Problem::internal("the journal cannot be read"),
+            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
+            PastError::Lost => Problem::internal("a question about the past was lost"),
         }
     }
 }

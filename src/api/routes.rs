@@ -10,8 +10,8 @@ use super::door::Door;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
-    account, account_keys, admin_catalogue, admin_keys, admin_markets, admin_users, books,
-    categories, events, markets, metrics, operations, orders, positions,
+    account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
+    books, categories, events, markets, metrics, operations, orders, positions,
 };
 use crate::exchange::command::Role;
 
@@ -33,6 +33,8 @@ pub enum Endpoint {
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
+    /// May look into the past, which takes a while.
+    Past(fn(Call) -> Pending),
 }
 
 /// Who may ask.
@@ -131,8 +133,9 @@ impl Route {
 
 /// The table, part by part.
 fn table() -> Vec<Route> {
-    let parts = [probes(), public(), trading(), account(), admin_catalogue(), admin_accounts()];
-    let lines = parts.into_iter().flatten().enumerate();
+    let open = [probes(), public(), trading(), account()];
+    let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
+    let lines = open.into_iter().chain(closed).flatten().enumerate();
     lines.map(|(number, route)| Route { number, ..route }).collect()
 }
 
@@ -153,7 +156,7 @@ fn public() -> Vec<Route> {
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
-        read("/trading/books/{marketId}/depth", books::depth),
+        past("/trading/books/{marketId}/depth", |call| Box::pin(books::depth(call))),
     ]
 }
 
@@ -258,6 +261,14 @@ fn probe(
     Route { access, lane: Lane::Probes, endpoint: Endpoint::Probe(endpoint), ..route }
 }
 
+fn admin_audit() -> Vec<Route> {
+    let routes = vec![
+        past("/admin/audit/head", |call| Box::pin(admin_audit::head(call))),
+        past("/admin/journal", |call| Box::pin(admin_audit::journal(call))),
+    ];
+    routes.into_iter().map(operators_only).collect()
+}
+
 fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
     Route {
         method: Method::GET,
@@ -266,6 +277,18 @@ fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -
         body: BodyRule::Ignored,
         lane: Lane::Reads,
         endpoint: Endpoint::Read(endpoint),
+        number: 0,
+    }
+}
+
+fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+    Route {
+        method: Method::GET,
+        template,
+        access: Access::Keys,
+        body: BodyRule::Ignored,
+        lane: Lane::Reads,
+        endpoint: Endpoint::Past(endpoint),
         number: 0,
     }
 }

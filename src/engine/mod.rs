@@ -19,6 +19,7 @@ pub mod pace;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;
+pub mod past;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,6 +34,7 @@ use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
 use meter::Meter;
+use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
@@ -47,6 +49,7 @@ pub struct Engine {
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
+    past: Past,
     snapshots: Arc<SnapshotBoard>,
 }
 
@@ -124,6 +127,11 @@ impl Engine {
     /// What the engine's stations tell of their work.
     pub const fn meter(&self) -> &Arc<Meter> {
         &self.meter
+    }
+
+    /// What was, from the journal.
+    pub const fn past(&self) -> &Past {
+        &self.past
     }
 
     /// How snapshots fare.

@@ -106,24 +106,61 @@ pub fn newest(
     limit: Sequence,
     pace: &mut Pace,
 ) -> Result<Restored, Ended> {
-    let listed = folder.list(Kind::State).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the folder of snapshots cannot be read");
-        Vec::new()
-    });
-    for sequence in listed {
+    for sequence in listed(folder) {
         if sequence > limit {
             continue;
         }
         match restore(folder, journal, sequence, pace) {
             Ok(restored) => return Ok(restored),
             Err(Rejection::Ended(ended)) => return Err(ended),
-            Err(rejection) => {
-                let file = folder.path(Kind::State, sequence);
-                tracing::warn!(file = %file.display(), reason = %rejection, "snapshot not used");
-            }
+            Err(rejection) => pass_over(folder, sequence, &rejection),
         }
     }
     Ok(Restored::nothing())
+}
+
+/// The newest state after record `after` and up to `limit` that can be vouched for, and the block
+/// that it ends with; the read model is not looked at.
+pub fn newest_state(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    after: Sequence,
+    limit: Sequence,
+) -> Option<(Replayer, Head)> {
+    let listed = listed(folder).into_iter();
+    for sequence in listed.filter(|sequence| *sequence > after && *sequence <= limit) {
+        match restore_state(folder, journal, sequence) {
+            Ok(state) => return Some(state),
+            Err(rejection) => pass_over(folder, sequence, &rejection),
+        }
+    }
+    None
+}
+
+/// The snapshots there are, newest first.
+fn listed(folder: &SnapshotFolder) -> Vec<Sequence> {
+    folder.list(Kind::State).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the folder of snapshots cannot be read");
+        Vec::new()
+    })
+}
+
+fn pass_over(folder: &SnapshotFolder, sequence: Sequence, rejection: &Rejection) {
+    let file = folder.path(Kind::State, sequence);
+    tracing::warn!(file = %file.display(), reason = %rejection, "snapshot not used");
+}
+
+/// Reads the state of one snapshot and holds it to its journal.
+fn restore_state(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    sequence: Sequence,
+) -> Result<(Replayer, Head), Rejection> {
+    let state = folder.read(Kind::State, sequence)?;
+    let point = state.header().point;
+    let head = belongs(&point, journal)?;
+    let exchange = read_state(state, &point, &mut Pace::full())?;
+    Ok((Replayer::resume(exchange, point.results), head))
 }
 
 /// Reads one snapshot and holds it to its journal.
@@ -146,8 +183,9 @@ fn restore(
     Ok(Restored { replayer, read_model })
 }
 
-/// Whether it was taken of this journal: the block that ends there is the one it was taken after.
-fn belongs(point: &Point, journal: &JournalReader) -> Result<(), Rejection> {
+/// Whether it was taken of this journal: the block that ends there, which is given, is the one it
+/// was taken after.
+fn belongs(point: &Point, journal: &JournalReader) -> Result<Head, Rejection> {
     let end = journal.head().sequence;
     if point.sequence > end {
         return Err(Rejection::Ahead { end });
@@ -155,7 +193,7 @@ fn belongs(point: &Point, journal: &JournalReader) -> Result<(), Rejection> {
     let block = journal.read(point.sequence).next().transpose()?;
     let found = block.map_or(Head::START, |block| block.head());
     if (found.sequence, found.time, found.hash) == (point.sequence, point.time, point.chain) {
-        return Ok(());
+        return Ok(found);
     }
     Err(Rejection::Elsewhere { of: point.chain, found: found.hash })
 }

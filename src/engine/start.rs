@@ -14,6 +14,7 @@ use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
 use super::meter::Meter;
 use super::pace::Pace;
+use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::{self, Restored};
@@ -134,6 +135,8 @@ pub fn start_metered<J: Journal + 'static>(
     };
     let (stop, told) = (Arc::clone(&halt), Arc::clone(&meter));
     let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, told);
+    let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
+    let past = Past::new(reader.clone(), states, Bounds::STANDARD);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -146,7 +149,7 @@ pub fn start_metered<J: Journal + 'static>(
         }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, meter, snapshots: Arc::clone(&board) };
+    let engine = Engine { intake, read_model, halt, past, meter, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {

@@ -56,6 +56,8 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
             .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
+            // So often that kills come while one is taken, and starts begin with one.
+            .args(["--snapshot-every", "50"])
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
             .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())

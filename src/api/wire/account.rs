@@ -67,7 +67,7 @@ pub struct UsersJson {
 }
 
 /// The interface's name of a role.
-const fn role_name(role: Role) -> &'static str {
+pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Reader => "reader",
         Role::Trader => "trader",

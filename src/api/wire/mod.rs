@@ -9,6 +9,7 @@ pub mod limits;
 pub mod operations;
 pub mod order;
 pub mod problem;
+pub mod record;
 
 use std::fmt::Display;
 
