@@ -62,6 +62,7 @@ impl Matcher {
                     told.count(command, applied.effects);
                 }
             }
+            self.due.post_results(self.replayer.results());
             if let Err(reason) = self.projector.project(&applied, replies) {
                 self.halt.halt(reason);
                 return self.replayer;
