@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
 use openoutcry::exchange::command::{
-    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    Asked, Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side,
+    TimeInForce, Wording,
 };
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
@@ -37,18 +37,18 @@ fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, command| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, command };
+    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
         twin.apply(&record);
         records.push(record);
     };
     for command in commands::opening() {
-        ask(&mut twin, now, command);
+        ask(&mut twin, now, command.into());
     }
     for step in steps {
         now = commands::after(now, i64::from(step.later_ms));
-        let command = commands::command(&twin, &step.intent, now);
-        ask(&mut twin, now, command);
+        let asked = commands::asked(&twin, step, now);
+        ask(&mut twin, now, asked);
     }
     records
 }
@@ -171,9 +171,9 @@ proptest! {
         for record in records(&steps) {
             let mut idle = exchange.clone();
             let (effects, digest) = apply(&mut exchange, &record);
-            let clock = Record { command: Command::AdvanceClock, ..record.clone() };
+            let clock = Record { once: None, command: Command::AdvanceClock, ..record.clone() };
             let (nothing, without) = apply(&mut idle, &clock);
-            let refused = matches!(effects[..], [Effect::Refused(_)]);
+            let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
             if !nothing.is_empty() && !matches!(nothing[..], [Effect::Refused(_)]) {
                 continue; // Something was due: the two are not comparable.
             }
@@ -199,6 +199,7 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from: None,
+        client_order_id: None,
     };
     let expires_at = Some(commands::after(commands::START, 9_999));
     let no = Wording { outcome: Outcome::No, side: Side::Sell };
@@ -268,7 +269,7 @@ fn the_digest_tells_like_from_alike() {
     let ask = |exchange: &mut Exchange, command: Command| {
         let sequence = exchange.sequence().next();
         let (effects, digest) =
-            apply(exchange, &Record { sequence, time: commands::START, command });
+            apply(exchange, &Record { sequence, time: commands::START, once: None, command });
         assert!(!matches!(effects[..], [Effect::Refused(_)]), "{effects:?}");
         digest
     };

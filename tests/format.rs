@@ -13,9 +13,10 @@ use std::{env, fs};
 
 use openoutcry::exchange::catalogue::{Localized, Outcome};
 use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+    Asked, BodyHash, Command, Condition, Once, PlaceOrder, Record, Role, SelfTradePrevention, Side,
+    TimeInForce, Wording,
 };
-use openoutcry::exchange::ids::{CategoryNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
@@ -27,7 +28,7 @@ use openoutcry::journal::{portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use records::{block_after, command, time};
+use records::{asked, block_after, time};
 use serde_json::{Value, json};
 
 fn root() -> PathBuf {
@@ -148,14 +149,21 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     }
 }
 
-/// A body as the page's table reads it.
-fn by_table(rows: &[Row], mut body: &[u8]) -> Value {
+/// The fields of a table, off the beginning of what is left of a body.
+fn by_table(rows: &[Row], body: &mut &[u8]) -> Value {
     let mut fields = BTreeMap::new();
     for row in rows {
-        fields.insert(row.field.clone(), by_type(&row.kind, &mut body));
+        fields.insert(row.field.clone(), by_type(&row.kind, body));
     }
-    assert!(body.is_empty(), "the table ends before the body");
     json!(fields)
+}
+
+/// The key of a record, under the page's names.
+fn once_fields(once: Option<&Once>) -> Value {
+    once.map_or(Value::Null, |once| {
+        json!({ "caller": once.caller.0, "key": once.key.to_string(), "part": once.part,
+            "body": data_encoding::HEXLOWER.encode(&once.body.0) })
+    })
 }
 
 fn texts(texts: &Localized) -> Value {
@@ -177,7 +185,8 @@ fn fields(command: &Command) -> Value {
         Command::OpenVenue(rules) => json!({ "rules_version": rules.version,
             "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max,
             "venue_open_orders_max": rules.venue_open_orders_max,
-            "money_supply_max": rules.money_supply_max.get() }),
+            "money_supply_max": rules.money_supply_max.get(),
+            "repeat_window_seconds": rules.repeat_window_seconds }),
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }
@@ -263,7 +272,8 @@ fn order_fields(order: &PlaceOrder) -> Value {
         "price": order.price.get(), "quantity": order.quantity.get(),
         "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
-        "copy_from": order.copy_from.map(|user| user.0) })
+        "copy_from": order.copy_from.map(|user| user.0),
+        "client_order_id": order.client_order_id.map(|id| id.to_string()) })
 }
 
 #[test]
@@ -309,17 +319,23 @@ fn every_record_is_read_by_the_pages_table() {
     let page = page();
     let tables: BTreeMap<u16, Vec<Row>> =
         kinds(&page).into_iter().map(|(number, _, _, rows)| (number, rows)).collect();
-    for rows in tables.values() {
+    let key = table(&page, "## Idempotency key");
+    for rows in tables.values().chain([&key]) {
         measured(rows);
     }
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
     for _ in 0..3_000 {
-        let command = command().new_tree(&mut runner).unwrap().current();
-        let mut bytes = Vec::new();
-        record::encode(&command, TimeMs::default(), &mut bytes, record::RECORD_BYTES_MAX).unwrap();
+        let Asked { once, command } = asked().new_tree(&mut runner).unwrap().current();
+        let (mut bytes, time) = (Vec::new(), TimeMs::default());
+        let max = record::RECORD_BYTES_MAX;
+        record::encode(&command, once.as_deref(), time, &mut bytes, max).unwrap();
         let kind = kind_of(&command);
-        assert_eq!(by_table(&tables[&kind], &bytes[16..]), fields(&command), "{command:?}");
+        let mut body = &bytes[16..];
+        let read = if bytes[7] == 1 { by_table(&key, &mut body) } else { Value::Null };
+        assert_eq!(read, once_fields(once.as_deref()));
+        assert_eq!(by_table(&tables[&kind], &mut body), fields(&command), "{command:?}");
+        assert!(body.is_empty(), "the table ends before the body");
         *met.entry(kind).or_insert(0) += 1;
     }
     assert_eq!(met.len(), KINDS.len(), "kinds never drawn: {met:?}");
@@ -383,8 +399,11 @@ fn example() -> Vec<Block> {
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from: None,
+        client_order_id: Token::new("s-1"),
     });
-    let orders = vec![order, Command::AdvanceClock];
+    let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
+    let once = Some(Box::new(Once { caller, key, part: 0, body: BodyHash([7; 32]) }));
+    let orders = vec![Asked { once, command: order }, Command::AdvanceClock.into()];
     let second = block_after(&first.head(), time(1_700_000_000_250), orders);
     vec![first, second]
 }
@@ -417,11 +436,15 @@ fn listing(blocks: &[Block]) -> String {
     let tables = kinds(&page);
     let (block_header, record_header) =
         (table(&page, "## Block header"), table(&page, "## Record header"));
+    let key = table(&page, "## Idempotency key");
     let mut out = String::new();
     for block in blocks {
         let mut rest = write_fields(&mut out, &block_header, "block.", block.bytes());
         for record in block.records() {
             rest = write_fields(&mut out, &record_header, "  record.", rest);
+            if record.once.is_some() {
+                rest = write_fields(&mut out, &key, "    once.", rest);
+            }
             let kind = kind_of(&record.command);
             let (_, name, _, rows) = tables.iter().find(|(number, ..)| *number == kind).unwrap();
             rest = write_fields(&mut out, rows, &format!("    {name}."), rest);
@@ -457,7 +480,9 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         let block = RawBlock::new(bytes.to_vec()).decode().unwrap();
         assert_eq!(block, expected);
         block.follows(&head).unwrap();
-        let commands = block.records().iter().map(|record| record.command.clone()).collect();
+        let asked =
+            |record: &Record| Asked { once: record.once.clone(), command: record.command.clone() };
+        let commands = block.records().iter().map(asked).collect();
         let again = block_after(&head, block.records()[0].time, commands);
         assert_eq!(again.bytes(), bytes);
         head = block.head();
@@ -469,7 +494,7 @@ fn line(record: &Record, block: &Block) -> Value {
     let kind = kind_of(&record.command);
     let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
     json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
-        "fields": fields(&record.command), "block": block.first().get(),
+        "once": once_fields(record.once.as_deref()), "fields": fields(&record.command), "block": block.first().get(),
         "hash": block.hash().to_string() })
 }
 
@@ -485,7 +510,7 @@ fn the_reader_in_python_agrees() {
     let mut expected = Vec::new();
     let mut stamp = TimeMs::default();
     for _ in 0..40 {
-        let draw = (prop::collection::vec(command(), 1..12), time());
+        let draw = (prop::collection::vec(asked(), 1..12), time());
         let (commands, drawn) = draw.new_tree(&mut runner).unwrap().current();
         stamp = stamp.max(TimeMs::new(drawn.get() / 2).unwrap());
         let block = block_after(journal.head(), stamp, commands);

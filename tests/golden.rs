@@ -105,7 +105,8 @@ fn source(name: &str) -> Vec<Record> {
             for _ in 0..ANY_COMMANDS {
                 commands.push(records::command().new_tree(&mut runner).unwrap().current());
             }
-            let record = |(n, command)| Record { sequence: Sequence::new(n), time, command };
+            let record =
+                |(n, command)| Record { sequence: Sequence::new(n), time, once: None, command };
             (1..).zip(commands).map(record).collect()
         }
         script => {

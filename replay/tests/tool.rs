@@ -43,7 +43,11 @@ fn venue(data: &Path) {
         let mut sequence = journal.head().sequence;
         for command in commands {
             sequence = sequence.next();
-            assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+            assert!(
+                builder
+                    .push(Record { sequence, time: TimeMs::default(), once: None, command })
+                    .is_ok()
+            );
         }
         journal.append(builder.build().unwrap()).unwrap();
     }

@@ -15,7 +15,16 @@ use crate::exchange::ids::{
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 use crate::projection::catalogue::MarketRow;
+
+/// What came of a command that may have been carried out before.
+pub enum Once<T> {
+    /// It was carried out now.
+    Done(Answer),
+    /// It was carried out by this record; its answer once more.
+    Before(Sequence, T),
+}
 
 /// A request to an endpoint.
 #[derive(Clone)]
@@ -54,6 +63,30 @@ impl Call {
         match answer.effects() {
             [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
             _ => Ok(answer),
+        }
+    }
+
+    /// Has a command carried out unless it was before; then `again` makes its answer once more. A
+    /// refusal is a problem.
+    pub async fn submit_once<T: Send + 'static>(
+        &self,
+        command: Command,
+        again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+    ) -> Result<Once<T>, Problem> {
+        let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
+            [Effect::Repeated { first }] => {
+                view.answers.of(*first).and_then(|kept| again(view, kept))
+            }
+            _ => None,
+        };
+        let (answer, seen) = self.engine.submit_and_look(command, look).await?;
+        match (answer.effects(), seen) {
+            ([Effect::Refused(reject)], _) => Err(Problem::refused(*reject, answer.sequence())),
+            ([Effect::Repeated { first }], Some(seen)) => Ok(Once::Before(*first, seen)),
+            ([Effect::Repeated { .. }], None) => {
+                Err(Problem::internal("an answer that is promised to be kept is gone"))
+            }
+            _ => Ok(Once::Done(answer)),
         }
     }
 

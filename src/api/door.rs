@@ -30,6 +30,7 @@ use crate::exchange::units::Sequence;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
+const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -227,7 +228,7 @@ where
 }
 
 fn success(reply: Reply) -> Response<Bytes> {
-    let Reply { status, sequence, location, body } = reply;
+    let Reply { status, sequence, replayed, location, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = status;
@@ -236,6 +237,9 @@ fn success(reply: Reply) -> Response<Bytes> {
         headers.insert(header::CONTENT_TYPE, JSON);
     }
     headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    if replayed {
+        headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);
     }

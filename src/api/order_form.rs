@@ -5,7 +5,7 @@ use super::form::{Form, boolean, text};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
-use crate::exchange::ids::{MarketId, UserId, UserNo};
+use crate::exchange::ids::{MarketId, Token, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
 use crate::projection::ReadModel;
 
@@ -27,6 +27,7 @@ struct Options {
     condition: Condition,
     valid_until: Option<TimeMs>,
     copy_from: Option<UserId>,
+    client_order_id: Option<Token>,
 }
 
 impl OrderForm {
@@ -57,7 +58,14 @@ impl OrderForm {
     /// The order in the exchange's own terms. Whether the market is public and active is the
     /// exchange's to judge.
     pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {
-        let Options { time_in_force, self_trade, condition, valid_until, copy_from } = self.options;
+        let Options {
+            time_in_force,
+            self_trade,
+            condition,
+            valid_until,
+            copy_from,
+            client_order_id,
+        } = self.options;
         let market = market_no(view, self.market)?;
         let copy_from = copy_from.map(|trader| user_no(view, trader)).transpose()?;
         Ok(PlaceOrder {
@@ -71,6 +79,7 @@ impl OrderForm {
             condition,
             valid_until,
             copy_from,
+            client_order_id,
         })
     }
 }
@@ -84,6 +93,7 @@ impl Options {
         let reduce_only = form.field_optional("reduceOnly", boolean);
         let valid_until = form.field_optional("validUntil", text(parse::moment));
         let copy_from = form.field_optional("copyFromTraderId", text(parse::user_id));
+        let client_order_id = form.field_optional("clientOrderId", text(parse::token));
         let time_in_force = match (force?.unwrap_or(Force::Gtc), expires_at?) {
             (Force::Gtc, expires_at) => TimeInForce::GoodTillCancelled { expires_at },
             (Force::Ioc, None) => TimeInForce::ImmediateOrCancel,
@@ -106,6 +116,7 @@ impl Options {
             condition,
             valid_until: valid_until?,
             copy_from: copy_from?,
+            client_order_id: client_order_id?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
-use super::call::{Call, public_market};
+use super::call::{Call, Once, public_market};
 use super::form::text;
 use super::order_form::OrderForm;
 use super::parse;
@@ -8,11 +8,13 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::Text;
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
+use crate::engine::pending::Answer;
 use crate::exchange::command::Command;
 use crate::exchange::effect::Effect;
-use crate::exchange::ids::{OrderId, OrderNo, UserNo};
+use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 use crate::projection::orders::OrderRow;
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
@@ -20,18 +22,31 @@ use crate::projection::orders::OrderRow;
 /// have open, so that with `active=true` nothing is ever left out.
 const ORDERS_MAX: usize = 10_000;
 
-/// `POST /trading/orders`. The answer is told from the record's effects: the read model is not
-/// asked again.
+/// `POST /trading/orders`. The answer is told from the record's effects: the read model is asked
+/// only for what was answered before.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let form = OrderForm::read(&call)?;
     let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
-    let answer = call.submit(Command::PlaceOrder(terms)).await?;
+    let command = Command::PlaceOrder(terms);
+    if terms.client_order_id.is_none() {
+        let answer = call.submit(command).await?;
+        return Reply::ok(answer.sequence(), &placed(&answer)?);
+    }
+    let again = |view: &ReadModel, kept: &Kept| match kept {
+        Kept::Order(row) => Some(PlacedJson::again(view, row)),
+        _ => None,
+    };
+    match call.submit_once(command, again).await? {
+        Once::Done(answer) => Reply::ok(answer.sequence(), &placed(&answer)?),
+        Once::Before(first, placed) => Ok(Reply::ok(first, &placed)?.replayed(true)),
+    }
+}
+
+/// What came of an order.
+fn placed(answer: &Answer) -> Result<PlacedJson, Problem> {
     let placed = PlacedJson::of(answer.sequence(), answer.time(), answer.effects());
-    let placed = placed
-        .ok()
-        .flatten()
-        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
-    Reply::ok(answer.sequence(), &placed)
+    let untold = || Problem::internal("a record's effects do not say what came of it");
+    placed.ok().flatten().ok_or_else(untold)
 }
 
 /// `GET /trading/orders`
@@ -96,6 +111,26 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
     reply_with(&call, order, Command::CancelOrder { user, order }).await
 }
 
+/// `GET /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
+pub fn named(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("clientOrderId", parse::token_in_path);
+    let id = form.finish(id)?;
+    let (sequence, order) = call
+        .look(|view| named_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
+    Reply::ok(sequence, &order)
+}
+
+/// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
+pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("clientOrderId", parse::token_in_path);
+    let id = form.finish(id)?;
+    let user = call.caller.user;
+    let (_, order) = call.look(|view| named_order(view, user, id).map(|row| row.no))?;
+    reply_with(&call, order, Command::CancelOrder { user, order }).await
+}
+
 /// `DELETE /trading/orders`
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
@@ -119,6 +154,12 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
 /// An order of this user's; another user's is not found, not forbidden (semantics 7).
 fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, Problem> {
     let row = view.orders.order_by_id(id).filter(|row| row.user == user);
+    row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
+}
+
+/// The newest order to which this user gave this name.
+fn named_order(view: &ReadModel, user: UserNo, id: Token) -> Result<&OrderRow, Problem> {
+    let row = view.orders.order_by_client_id(user, id);
     row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
 }
 

@@ -180,7 +180,9 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
-        | Reject::OrderNotOpen => StatusCode::CONFLICT,
+        | Reject::OrderNotOpen
+        | Reject::ClientOrderIdReused
+        | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
         | Reject::OrderTooLate
         | Reject::QuantityFilled
@@ -298,6 +300,7 @@ mod tests {
         400 INVALID_REQUEST
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
         404 ORDER_NOT_FOUND
+        409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED

@@ -13,6 +13,8 @@ pub struct Reply {
     pub status: StatusCode,
     /// The last record that the answer reflects.
     pub sequence: Sequence,
+    /// Whether this is the answer to an earlier request, given once more.
+    pub replayed: bool,
     /// Where the created thing is to be found.
     pub location: Option<String>,
     /// JSON; nothing where the status has no content.
@@ -24,7 +26,7 @@ impl Reply {
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
         let body = serde_json::to_vec(content)
             .map_err(|_| Problem::internal("an answer could not be printed"))?;
-        Ok(Reply { status: StatusCode::OK, sequence, location: None, body })
+        Ok(Reply { status: StatusCode::OK, sequence, replayed: false, location: None, body })
     }
 
     /// The answer to a creation: the created thing and where it is.
@@ -39,6 +41,18 @@ impl Reply {
 
     /// An answer that has nothing to say.
     pub const fn no_content(sequence: Sequence) -> Reply {
-        Reply { status: StatusCode::NO_CONTENT, sequence, location: None, body: Vec::new() }
+        Reply {
+            status: StatusCode::NO_CONTENT,
+            sequence,
+            replayed: false,
+            location: None,
+            body: Vec::new(),
+        }
+    }
+
+    /// The same answer, marked as given before if it was.
+    #[must_use]
+    pub fn replayed(self, replayed: bool) -> Reply {
+        Reply { replayed, ..self }
     }
 }

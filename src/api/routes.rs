@@ -80,6 +80,7 @@ fn trading() -> Vec<Route> {
     vec![
         read("/trading/orders", orders::list),
         read("/trading/orders/{orderId}", orders::one),
+        read("/trading/orders/by-client-id/{clientOrderId}", orders::named),
         read("/trading/positions", positions::list),
         read("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
@@ -92,6 +93,9 @@ fn trading() -> Vec<Route> {
         }),
         write(Method::DELETE, "/trading/orders/{orderId}", Ignored, |call| {
             Box::pin(orders::cancel(call))
+        }),
+        write(Method::DELETE, "/trading/orders/by-client-id/{clientOrderId}", Ignored, |call| {
+            Box::pin(orders::cancel_named(call))
         }),
     ]
 }

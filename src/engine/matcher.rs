@@ -79,7 +79,9 @@ mod tests {
         for sequence in [1, 2] {
             let (sequence, time) = (Sequence::new(sequence), TimeMs::default());
             let mut block = BlockBuilder::new(journal.head());
-            block.push(Record { sequence, time, command: Command::AdvanceClock }).unwrap();
+            block
+                .push(Record { sequence, time, once: None, command: Command::AdvanceClock })
+                .unwrap();
             durable.push(journal.append(block.build().unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));

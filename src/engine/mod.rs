@@ -21,7 +21,7 @@ use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use crate::exchange::command::Command;
+use crate::exchange::command::Asked;
 use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
@@ -46,7 +46,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Refusal`], which says whether the command may have been accepted.
-    pub async fn submit(&self, command: Command) -> Result<Answer, Refusal> {
+    pub async fn submit(&self, command: impl Into<Asked>) -> Result<Answer, Refusal> {
         let answer = self.submit_detached(command)?;
         answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))
     }
@@ -58,7 +58,7 @@ impl Engine {
     /// As [`Engine::submit`].
     pub async fn submit_and_look<T: Send + 'static>(
         &self,
-        command: Command,
+        command: impl Into<Asked>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<(Answer, T), Refusal> {
         let (shows, mut arrives) = oneshot::channel();
@@ -66,7 +66,7 @@ impl Engine {
             // The caller may have gone away meanwhile.
             drop(shows.send(look(read_model, applied)));
         });
-        let answer = self.hand_in(command, Some(look))?;
+        let answer = self.hand_in(command.into(), Some(look))?;
         let answer = answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
         let seen = arrives.try_recv().map_err(|_| self.halt.unanswered())?;
         Ok((answer, seen))
@@ -79,21 +79,21 @@ impl Engine {
     /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
     pub fn submit_detached(
         &self,
-        command: Command,
+        command: impl Into<Asked>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
-        self.hand_in(command, None)
+        self.hand_in(command.into(), None)
     }
 
     fn hand_in(
         &self,
-        command: Command,
+        asked: Asked,
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         if let Some(reason) = self.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (reply, answer) = ReplySlot::new(look);
-        match self.intake.try_send(Intake::Command(Pending { command, reply })) {
+        match self.intake.try_send(Intake::Command(Pending { asked, reply })) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::halt::HaltReason;
-use crate::exchange::command::Command;
+use crate::exchange::command::Asked;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::projection::ReadModel;
@@ -52,7 +52,7 @@ impl fmt::Debug for ReplySlot {
 #[derive(Debug)]
 pub struct Pending {
     /// What is asked.
-    pub command: Command,
+    pub asked: Asked,
     /// Where the answer goes.
     pub reply: ReplySlot,
 }

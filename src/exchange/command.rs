@@ -3,7 +3,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::rules::Rules;
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -170,6 +170,8 @@ pub struct PlaceOrder {
     pub valid_until: Option<TimeMs>,
     /// The trader whose bet this copies; shown on the position it opens.
     pub copy_from: Option<UserNo>,
+    /// The owner's own name for it: placed again under this name, it is not placed twice.
+    pub client_order_id: Option<Token>,
 }
 
 /// What an API key may do.
@@ -329,6 +331,40 @@ pub struct Record {
     pub sequence: Sequence,
     /// The sequencer's time; never earlier than the record's before.
     pub time: TimeMs,
+    /// Under which key it was asked, if asking again must do nothing more.
+    pub once: Option<Box<Once>>,
     /// What was asked.
     pub command: Command,
+}
+
+/// A command on its way to its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Under which key it is asked, if asking again must do nothing more.
+    pub once: Option<Box<Once>>,
+    /// What is asked.
+    pub command: Command,
+}
+
+impl From<Command> for Asked {
+    fn from(command: Command) -> Asked {
+        Asked { once: None, command }
+    }
+}
+
+/// SHA-256 of what a request asks for, however it is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BodyHash(pub [u8; 32]);
+
+/// A caller's key, under which the same is done once however often it is asked (semantics 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Once {
+    /// Who asks.
+    pub caller: UserNo,
+    /// The caller's key.
+    pub key: Token,
+    /// Which of the commands that the caller asked for together.
+    pub part: u8,
+    /// What the caller asked for, all parts together.
+    pub body: BodyHash,
 }

@@ -13,6 +13,7 @@ use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::Order;
+use super::repeats::Repeats;
 use super::units::TimeMs;
 
 /// SHA-256 of a state's image.
@@ -69,6 +70,24 @@ impl Image {
         self.user(holding.copy_from);
     }
 
+    fn repeats(&mut self, repeats: &Repeats) {
+        let names = repeats.all();
+        self.count(names.len());
+        for name in names {
+            self.time(Some(name.at));
+            self.0.update(name.name.0);
+            self.u64(name.first.get());
+            self.0.update(name.body.unwrap_or_default().0);
+            self.time(Some(name.until));
+            self.u64(u64::from(name.order));
+            self.count(name.firsts.len());
+            for (part, first) in name.firsts {
+                self.u64(u64::from(*part));
+                self.u64(first.get());
+            }
+        }
+    }
+
     fn order(&mut self, order: &Order) {
         self.u64(order.no.0.get());
         self.user(Some(order.user));
@@ -115,6 +134,7 @@ impl Exchange {
             image.u64(u64::from(rules.user_open_orders_max));
             image.u64(u64::from(rules.venue_open_orders_max));
             image.i64(rules.money_supply_max.get());
+            image.u64(u64::from(rules.repeat_window_seconds));
         }
         let slugs = self.catalogue.slugs_sorted();
         image.count(slugs.len());
@@ -143,6 +163,7 @@ impl Exchange {
         for (market, state) in self.markets_numbered() {
             self.market_image(&mut image, market, state)?;
         }
+        image.repeats(&self.repeats);
         Ok(StateDigest(image.0.finalize().into()))
     }
 

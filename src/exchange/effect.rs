@@ -80,6 +80,18 @@ pub struct Holding {
 pub enum Effect {
     /// The command was refused; the only effect of its record.
     Refused(Reject),
+    /// The same was asked before, under the same client order id or idempotency key, and done by
+    /// the record `first`; the only effect of its record.
+    Repeated {
+        /// The record that did it.
+        first: Sequence,
+    },
+    /// What this record came to is the answer to every repetition of it, at least until then, and
+    /// while the order that it placed stands. The last effect of its record.
+    AnswerKept {
+        /// First moment at which it may be forgotten.
+        until: TimeMs,
+    },
     /// The venue opened.
     VenueOpened(Rules),
     /// A user was created.

@@ -72,6 +72,7 @@ impl Exchange {
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
         self.check_backing()?;
+        self.repeats.check()?;
         for (market, _) in self.markets_numbered() {
             self.check_book(market)?;
         }

@@ -10,9 +10,15 @@ pub enum Reject {
     /// A second opening, or one under rules that this version does not know.
     #[error("the venue cannot be opened like this")]
     VenueAlreadyOpen,
+    /// The caller used this idempotency key for something else within the last day.
+    #[error("this idempotency key was used for another request")]
+    IdempotencyKeyReused,
     /// No such user.
     #[error("no such user")]
     UserNotFound,
+    /// The user gave this client order id to another order, which is open or not a day old.
+    #[error("this client order id belongs to another order")]
+    ClientOrderIdReused,
     /// No such key, or another user's.
     #[error("the user has no such key")]
     KeyNotFound,
@@ -75,10 +81,12 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 22] = [
+    pub const ALL: [Reject; 24] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
+        Reject::IdempotencyKeyReused,
         Reject::UserNotFound,
+        Reject::ClientOrderIdReused,
         Reject::KeyNotFound,
         Reject::KeyTaken,
         Reject::CategoryNotFound,
@@ -105,7 +113,9 @@ impl Reject {
         match self {
             Reject::VenueNotOpen => "VENUE_NOT_OPEN",
             Reject::VenueAlreadyOpen => "VENUE_ALREADY_OPEN",
+            Reject::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
             Reject::UserNotFound => "USER_NOT_FOUND",
+            Reject::ClientOrderIdReused => "CLIENT_ORDER_ID_REUSED",
             Reject::KeyNotFound => "KEY_NOT_FOUND",
             Reject::KeyTaken => "KEY_TAKEN",
             Reject::CategoryNotFound => "CATEGORY_NOT_FOUND",

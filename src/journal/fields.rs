@@ -5,6 +5,7 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
     Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
 };
+use crate::exchange::ids::Token;
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, TimeMs};
 
@@ -115,6 +116,11 @@ pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
 /// A stored moment that may be absent.
 pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
     ms.map(|ms| time(ms, field)).transpose()
+}
+
+/// A stored name that a client gave to an order.
+pub fn client_order_id(text: &str) -> Result<Token, BadField> {
+    Token::new(text).ok_or(BadField("client_order_id"))
 }
 
 // Numbers of words start at 1, so that a byte that was never written stands for none of them.

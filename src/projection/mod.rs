@@ -11,16 +11,18 @@ pub mod orders;
 pub mod fills;
 pub mod positions;
 pub mod activity;
+pub mod answers;
 pub mod fault;
 #[cfg(test)]
 mod fixture;
 
-use crate::exchange::effect::Applied;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Ratio, Sequence, SettlementPrice, TimeMs};
 
 use accounts::Accounts;
 use activity::Activity;
+use answers::{Answers, Kept};
 use catalogue::Catalogue;
 use depth::Depth;
 use fault::{Fault, Faults};
@@ -50,6 +52,8 @@ pub struct ReadModel {
     pub positions: Positions,
     /// What happened in each market.
     pub activity: Activity,
+    /// What was answered to requests that may be repeated.
+    pub answers: Answers,
     watermark: Sequence,
     time: TimeMs,
     faults: Faults,
@@ -105,6 +109,7 @@ impl ReadModel {
         if applied.sequence < expected {
             return;
         }
+        self.answers.forget(applied.time, &self.orders);
         let projections: [&mut dyn Projection; 6] = [
             &mut self.accounts,
             &mut self.catalogue,
@@ -115,6 +120,10 @@ impl ReadModel {
         ];
         for projection in projections {
             projection.fold(applied, &mut self.faults);
+        }
+        if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
+            let kept = Kept::of(applied, self);
+            self.answers.keep(applied, *until, kept);
         }
         self.watermark = applied.sequence;
         self.time = applied.time;

@@ -6,7 +6,7 @@ use super::{OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
 use crate::exchange::effect::{CancelReason, Effect};
-use crate::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, TradeId};
+use crate::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
     AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -52,8 +52,20 @@ struct BesideJson {
     cancelled_quantity: Text<Lots>,
     cancel_reason: Option<&'static str>,
     filled_cost: Text<Money>,
-    client_order_id: Option<&'static str>,
+    client_order_id: Option<Text<Token>>,
     sequence: u64,
+}
+
+impl BesideJson {
+    fn of(view: &ReadModel, row: &OrderRow) -> BesideJson {
+        BesideJson {
+            cancelled_quantity: Text(row.cancelled),
+            cancel_reason: row.cancel_reason.map(reason_name),
+            filled_cost: Text(row.filled_cost),
+            client_order_id: view.orders.client_id(row.no).map(Text),
+            sequence: row.no.0.get(),
+        }
+    }
 }
 
 /// An order (interface 2.7).
@@ -96,13 +108,7 @@ impl OrderJson {
             time_in_force: force_name(row.time_in_force),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            beside: BesideJson {
-                cancelled_quantity: Text(row.cancelled),
-                cancel_reason: row.cancel_reason.map(reason_name),
-                filled_cost: Text(row.filled_cost),
-                client_order_id: None,
-                sequence: row.no.0.get(),
-            },
+            beside: BesideJson::of(view, row),
         }
     }
 }
@@ -172,10 +178,36 @@ impl PlacedJson {
                 cancelled_quantity: Text(outcome.cancelled),
                 cancel_reason: outcome.reason.map(reason_name),
                 filled_cost: Text(outcome.cost),
-                client_order_id: None,
+                client_order_id: terms.client_order_id.map(Text),
                 sequence: sequence.get(),
             },
         }))
+    }
+}
+
+impl PlacedJson {
+    /// The same once more, told from the order's row as its record left it and from its fills.
+    pub fn again(view: &ReadModel, row: &OrderRow) -> PlacedJson {
+        let own = |fill: &&FillRow| fill.sequence == row.no.0;
+        let fills = view.orders.fills_of_order(row).filter(own);
+        let mut trades: Vec<TradeJson> = fills
+            .map(|fill| TradeJson {
+                id: Text(fill.id),
+                price: Text(fill.price),
+                quantity: Text(fill.quantity),
+                timestamp: Timestamp(fill.time),
+            })
+            .collect();
+        trades.reverse();
+        PlacedJson {
+            order_id: Text(row.id),
+            status: row.status.name(),
+            filled_quantity: Text(row.filled),
+            remaining_quantity: Text(row.remaining),
+            average_fill_price: Text(row.average_price()),
+            trades,
+            beside: BesideJson::of(view, row),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use super::words::moment;
 pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
     match effect {
         Effect::Refused(reject) => format!("refused {}", reject.code()),
+        Effect::Repeated { first } => format!("done before, by record {first}"),
+        Effect::AnswerKept { until } => format!("kept in mind until {}", moment(*until, now)),
         Effect::VenueOpened(rules) => format!("the venue opens in {}", rules.currency),
         Effect::UserCreated { user, .. } => format!("user {}", names.of_user(*user)),
         Effect::KeyAdded { user, key, role, .. } => {

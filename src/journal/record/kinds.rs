@@ -12,7 +12,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::{Command, KeyHash, PlaceOrder, Wording};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -65,6 +65,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             user_open_orders_max: rules.user_open_orders_max,
             venue_open_orders_max: rules.venue_open_orders_max,
             money_supply_max: rules.money_supply_max.get(),
+            repeat_window_seconds: rules.repeat_window_seconds,
         }),
         Command::CreateUser { profile_name, profile_pic } => {
             tail.put(CreateUserV1 { profile_name, profile_pic })
@@ -211,7 +212,7 @@ fn market_revision(market: MarketNo, revision: &MarketRevision) -> ReviseMarketV
     }
 }
 
-fn placed(order: &PlaceOrder) -> PlaceOrderV1 {
+fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
     let (time_in_force, expires_at) = fields::time_in_force_number(order.time_in_force);
     PlaceOrderV1 {
         user: order.user.0,
@@ -226,6 +227,7 @@ fn placed(order: &PlaceOrder) -> PlaceOrderV1 {
         condition: fields::condition_number(order.condition),
         valid_until: order.valid_until.map(TimeMs::get),
         copy_from: order.copy_from.map(|user| user.0),
+        client_order_id: order.client_order_id.as_ref().map(Token::as_str),
     }
 }
 
@@ -254,6 +256,7 @@ fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
         user_open_orders_max: venue.user_open_orders_max,
         venue_open_orders_max: venue.venue_open_orders_max,
         money_supply_max: Money::new(venue.money_supply_max),
+        repeat_window_seconds: venue.repeat_window_seconds,
     })
 }
 
@@ -340,7 +343,7 @@ fn voided_of(market: &VoidMarketV1) -> Result<Command, BadField> {
     Ok(Command::VoidMarket { market: MarketNo(market.market), price })
 }
 
-fn order_of(order: &PlaceOrderV1) -> Result<Command, BadField> {
+fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
     let outcome = fields::outcome(order.outcome, "outcome")?;
     Ok(Command::PlaceOrder(PlaceOrder {
         user: UserNo(order.user),
@@ -353,6 +356,7 @@ fn order_of(order: &PlaceOrderV1) -> Result<Command, BadField> {
         condition: fields::condition(order.condition)?,
         valid_until: fields::time_option(order.valid_until, "valid_until")?,
         copy_from: order.copy_from.map(UserNo),
+        client_order_id: order.client_order_id.map(fields::client_order_id).transpose()?,
     }))
 }
 

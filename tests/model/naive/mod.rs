@@ -10,6 +10,7 @@
 pub mod book;
 pub mod ledger;
 pub mod markets;
+pub mod repeats;
 pub mod trading;
 
 use std::collections::BTreeMap;
@@ -73,6 +74,7 @@ pub struct Naive {
     pub sequence: u64,
     pub now: TimeMs,
     effects: Vec<Effect>,
+    memory: repeats::Memory,
 }
 
 impl Naive {
@@ -86,11 +88,17 @@ impl Naive {
         self.now = record.time;
         self.ledger.begin();
         self.effects.clear();
-        if let Err(reject) = self.decide(&record.command) {
+        let decided = match self.done_before(record) {
+            Ok(Some(first)) => return Naive::repeat(first),
+            Ok(None) => self.decide(&record.command),
+            Err(reject) => Err(reject),
+        };
+        if let Err(reject) = decided {
             assert!(self.effects.is_empty(), "a refused command did something");
             assert!(self.ledger.accounts_before.is_empty(), "a refused command moved money");
             return vec![Effect::Refused(reject)];
         }
+        self.note_names(record);
         std::mem::take(&mut self.effects)
     }
 

@@ -320,6 +320,12 @@ impl Naive {
     /// What is due counts as done: of all that may take an order away, the first by the clock's
     /// own order is what did, and what is asked now comes last.
     pub(super) fn cancel_in_time(&mut self, number: u64, asked: CancelReason) {
+        let reason = self.due_reason(number).unwrap_or(asked);
+        self.cancel_rest(number, reason);
+    }
+
+    /// Why an order that stands would be gone by now, had every clock come in time.
+    pub(super) fn due_reason(&self, number: u64) -> Option<CancelReason> {
         let terms = self.order(number).terms;
         let deadline = self.markets[terms.market.index()].deadline;
         let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
@@ -328,8 +334,7 @@ impl Naive {
         }
         dues.retain(|(at, ..)| *at <= self.now);
         dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
-        let reason = dues.first().map_or(asked, |(.., reason)| *reason);
-        self.cancel_rest(number, reason);
+        dues.first().map(|(.., reason)| *reason)
     }
 
     pub(super) fn amend(
