@@ -20,6 +20,7 @@ use super::Limits;
 use super::auth::{self, Caller};
 use super::call::Call;
 use super::media;
+use super::once;
 use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
 use super::reply::Reply;
 use super::routes::{BodyRule, Endpoint, Routes};
@@ -63,7 +64,7 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         let id = self.next_id();
-        let attended = caught(self.attend(request)).await;
+        let attended = caught(self.attend(request, &id)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         self.respond(outcome, &id)
     }
@@ -78,21 +79,26 @@ impl Door {
         format!("{:x}-{:x}", self.opened_ms, self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn attend<B>(&self, request: Request<B>) -> Result<Reply, Problem>
+    async fn attend<B>(&self, request: Request<B>, id: &str) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
         check_size(&request, &self.limits)?;
         let caller = auth::identify(request.headers(), &self.engine)?;
-        let asked = self.ask(caller, request).await;
+        let asked = self.ask(caller, request, id).await;
         asked.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
             ..problem
         })
     }
 
-    async fn ask<B>(&self, caller: Caller, request: Request<B>) -> Result<Reply, Problem>
+    async fn ask<B>(
+        &self,
+        caller: Caller,
+        request: Request<B>,
+        request_id: &str,
+    ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
@@ -102,7 +108,7 @@ impl Door {
         if route.role == Role::Operator && !caller.is_operator() {
             return Err(Problem::new(Kind::Forbidden, "this path is for operators only"));
         }
-        refuse_idempotency_key(&head.headers)?;
+        let key = once::key(&head.method, &head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -111,7 +117,10 @@ impl Door {
             rule => take_body(&head.headers, rule, body, &self.limits).await?,
         };
         let query = head.uri.query().map(str::to_owned);
-        let call = Call { engine: self.engine.clone(), caller, path, query, body };
+        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
+        let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
+        let (engine, request_id) = (self.engine.clone(), request_id.to_owned());
+        let call = Call { engine, caller, path, query, body, once, request_id };
         match route.endpoint {
             Endpoint::Read(endpoint) => endpoint(&call),
             Endpoint::Write(endpoint) => endpoint(call).await,
@@ -147,19 +156,6 @@ async fn caught<F: Future>(future: F) -> Option<F::Output> {
         }
     })
     .await
-}
-
-/// A client that sends this header relies on its request being carried out once. Nothing here sees
-/// to that yet, so it is told so instead of being left to find out.
-fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
-    if !headers.contains_key("idempotency-key") {
-        return Ok(());
-    }
-    Err(Problem::invalid(vec![FieldError {
-        field: "Idempotency-Key".to_owned(),
-        code: FieldCode::InvalidValue,
-        detail: "is not supported: a repeated request would be carried out again".into(),
-    }]))
 }
 
 /// Refuses a head that is larger than any that a client needs.

@@ -9,8 +9,8 @@ use super::call::Call;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
-    account, admin_catalogue, admin_keys, admin_markets, admin_users, books, categories, events,
-    markets, orders, positions,
+    account, admin_catalogue, admin_keys, admin_markets, admin_users, batch, books, categories,
+    events, markets, orders, positions,
 };
 use crate::exchange::command::Role;
 
@@ -85,6 +85,7 @@ fn trading() -> Vec<Route> {
         read("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
+        write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
         write(Method::DELETE, "/trading/orders", Ignored, |call| {
             Box::pin(orders::cancel_all(call))
         }),

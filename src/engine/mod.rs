@@ -40,6 +40,26 @@ pub struct Engine {
     halt: Arc<Halt>,
 }
 
+/// A command that was handed in, and what its caller waits for.
+#[derive(Debug)]
+pub struct Asking<T> {
+    answer: oneshot::Receiver<Result<Answer, Refusal>>,
+    seen: oneshot::Receiver<T>,
+    halt: Arc<Halt>,
+}
+
+impl<T> Asking<T> {
+    /// What came of it, and what was seen just after it.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    pub async fn came(mut self) -> Result<(Answer, T), Refusal> {
+        let answer = self.answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
+        let seen = self.seen.try_recv().map_err(|_| self.halt.unanswered())?;
+        Ok((answer, seen))
+    }
+}
+
 impl Engine {
     /// Has a command journaled, applied and folded, and gives its effects: every later read shows
     /// them. A refusal by the exchange is an answer too.
@@ -61,15 +81,26 @@ impl Engine {
         command: impl Into<Asked>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<(Answer, T), Refusal> {
-        let (shows, mut arrives) = oneshot::channel();
+        self.ask_and_look(command, look)?.came().await
+    }
+
+    /// As [`Engine::submit_and_look`], without waiting: commands handed in by one caller keep their
+    /// order, and those handed in together share a block.
+    ///
+    /// # Errors
+    /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
+    pub fn ask_and_look<T: Send + 'static>(
+        &self,
+        command: impl Into<Asked>,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
+    ) -> Result<Asking<T>, Refusal> {
+        let (shows, seen) = oneshot::channel();
         let look: Look = Box::new(move |read_model, applied| {
             // The caller may have gone away meanwhile.
             drop(shows.send(look(read_model, applied)));
         });
         let answer = self.hand_in(command.into(), Some(look))?;
-        let answer = answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
-        let seen = arrives.try_recv().map_err(|_| self.halt.unanswered())?;
-        Ok((answer, seen))
+        Ok(Asking { answer, seen, halt: Arc::clone(&self.halt) })
     }
 
     /// Hands a command in without waiting for its answer; commands handed in by one caller keep

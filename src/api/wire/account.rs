@@ -10,7 +10,7 @@ use crate::exchange::command::Role;
 use crate::exchange::ids::{KeyId, MarketId, UserId};
 use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
 use crate::projection::ReadModel;
-use crate::projection::accounts::{KeyRow, UserRow};
+use crate::projection::accounts::{Balance, KeyRow, UserRow};
 use crate::projection::positions::{PositionRow, Resolution};
 
 /// An account's money (semantics 8).
@@ -51,6 +51,13 @@ impl From<&UserRow> for UserJson {
             reserved: Text(row.balance.reserved),
             created_at: Timestamp(row.created_at),
         }
+    }
+}
+
+impl UserJson {
+    /// A user as one was when created.
+    pub fn new(row: &UserRow) -> UserJson {
+        UserJson::from(&UserRow { balance: Balance::default(), ..row.clone() })
     }
 }
 
@@ -95,6 +102,13 @@ impl From<&KeyRow> for KeyJson {
     }
 }
 
+impl KeyJson {
+    /// A key as it was when given.
+    pub fn new(row: &KeyRow) -> KeyJson {
+        KeyJson { revoked_at: None, ..KeyJson::from(row) }
+    }
+}
+
 /// A user's keys.
 #[derive(Debug, Serialize)]
 pub struct KeysJson {
@@ -105,11 +119,11 @@ pub struct KeysJson {
 /// A new API key with the key, shown this once.
 #[derive(Serialize)]
 pub struct NewKeyJson<'a> {
-    /// The key itself.
-    pub key: &'a str,
+    /// The key itself; nobody can show it again to one who repeats the request.
+    pub key: Option<&'a str>,
     /// What is said of it from now on.
     #[serde(flatten)]
-    pub row: KeyJson,
+    pub row: &'a KeyJson,
 }
 
 /// A position (interface 2.6, semantics 6).

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::problem::ProblemJson;
 use super::{OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
@@ -209,6 +210,43 @@ impl PlacedJson {
             beside: BesideJson::of(view, row),
         }
     }
+}
+
+/// The order of one operation among several.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum BatchOrderJson {
+    /// It was placed.
+    Placed(PlacedJson),
+    /// It was cancelled.
+    Cancelled(OrderJson),
+}
+
+/// What came of one operation among several.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ResultJson {
+    /// It was done.
+    #[serde(rename_all = "camelCase")]
+    Order {
+        /// What came of it.
+        order: BatchOrderJson,
+        /// Whether that was so before: what `Idempotent-Replay` says of a whole answer.
+        #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
+        replayed: bool,
+    },
+    /// It was refused.
+    Error {
+        /// Why.
+        error: ProblemJson,
+    },
+}
+
+/// What came of several operations (semantics 8).
+#[derive(Debug, Serialize)]
+pub struct BatchJson {
+    /// One an operation, in their order.
+    pub results: Vec<ResultJson>,
 }
 
 /// What came of an incoming order within its record.
