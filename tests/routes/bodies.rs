@@ -15,7 +15,8 @@ fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
         order(&market, "BUY", "yes", "0.10", "1"),
         &json!({"timeInForce": "GTC", "postOnly": false, "reduceOnly": false,
             "expiresAt": "2999-01-01T00:00:00Z", "validUntil": "2999-01-01T00:00:00Z",
-            "selfTradePrevention": "CANCEL_TAKER", "copyFromTraderId": ann.id}),
+            "selfTradePrevention": "CANCEL_TAKER", "copyFromTraderId": ann.id,
+            "clientOrderId": "c-1"}),
     );
     let tags = json!({"categoryIds": [category], "highlighted": true});
     let draft = with(market_body(), &tags);

@@ -24,6 +24,8 @@ mod orders_place;
 mod orders_place_refused;
 mod orders_list;
 mod orders_cancel;
+mod repeats;
+mod batch;
 mod positions;
 mod fills;
 mod balance;

@@ -4,7 +4,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 30] = [
+const PATHS: [(&str, &[&str]); 32] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -14,6 +14,8 @@ const PATHS: [(&str, &[&str]); 30] = [
     ("/trading/books/{id}/depth", &["GET"]),
     ("/trading/orders", &["GET", "POST", "DELETE"]),
     ("/trading/orders/{id}", &["GET", "PATCH", "DELETE"]),
+    ("/trading/orders/by-client-id/{id}", &["GET", "DELETE"]),
+    ("/trading/orders/batch", &["POST"]),
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
