@@ -66,6 +66,10 @@ KINDS = {
     21: ("cancel_order", {"user": "u32", "order": "u64"}),
     22: ("cancel_orders", {"user": "u32", "market": "opt<u32>"}),
     23: ("advance_clock", {}),
+    24: ("heartbeat", {"user": "u32", "timeout_seconds": "u32"}),
+    25: ("set_venue_mode", {"mode": "u8"}),
+    26: ("set_user_mode", {"user": "u32", "mode": "u8"}),
+    27: ("set_exposure_limit", {"user": "u32", "limit": "opt<i64>"}),
 }
 # What stands before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
@@ -73,7 +77,7 @@ ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 RANGES = {"role": (1, 2), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
-          "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
+          "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
 

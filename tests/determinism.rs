@@ -14,11 +14,11 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
 use openoutcry::exchange::command::{
     Asked, Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side,
-    TimeInForce, Wording,
+    TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{KeyNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use openoutcry::journal::block::{Block, BlockBuilder, Head};
 use openoutcry::journal::marker::Witness;
@@ -98,13 +98,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Whether an effect changes the state. Texts do not, the exchange keeps none; nor does an order
-/// that comes and goes, or an amend that asks for what stands.
+/// that comes and goes, an amend that asks for what stands, or a switch set to what it is.
 fn shows(effect: &Effect) -> bool {
     match effect {
         Effect::Refused(_)
         | Effect::EventRevised { .. }
         | Effect::AccountChanged { .. }
         | Effect::PositionChanged { .. }
+        | Effect::VenueModeSet { .. }
+        | Effect::UserModeSet { .. }
+        | Effect::ExposureLimitSet { .. }
+        | Effect::HeartbeatSet { until: None, .. }
         | Effect::OrderAccepted { .. }
         | Effect::OrderCancelled { rested: false, .. } => false,
         Effect::MarketRevised { revision, .. } => revision.deadline.is_some(),
@@ -187,7 +191,7 @@ proptest! {
 }
 
 /// Orders that differ in one thing.
-fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
+fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
     let plain = PlaceOrder {
         user,
         market,
@@ -215,6 +219,8 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
         PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain },
         PlaceOrder { condition: Condition::PostOnly, ..plain },
         PlaceOrder { copy_from: Some(UserNo(0)), ..plain },
+        PlaceOrder { client_order_id: Token::new("a"), ..plain },
+        PlaceOrder { client_order_id: Token::new("b"), ..plain },
     ]
 }
 
@@ -231,6 +237,16 @@ fn commands_alike() -> Vec<Command> {
     let mut alike: Vec<Command> =
         orders_alike(user, market).into_iter().map(Command::PlaceOrder).collect();
     alike.extend([
+        Command::Heartbeat { user, timeout_seconds: 5 },
+        Command::Heartbeat { user, timeout_seconds: 6 },
+        Command::Heartbeat { user: UserNo(2), timeout_seconds: 5 },
+        Command::SetVenueMode { mode: TradingMode::CancelOnly },
+        Command::SetVenueMode { mode: TradingMode::ReadOnly },
+        Command::SetUserMode { user, mode: TradingMode::CancelOnly },
+        Command::SetUserMode { user, mode: TradingMode::ReadOnly },
+        Command::SetUserMode { user: UserNo(2), mode: TradingMode::ReadOnly },
+        Command::SetExposureLimit { user, limit: Some(Money::ZERO) },
+        Command::SetExposureLimit { user, limit: Some(Money::new(1)) },
         Command::AdvanceClock,
         Command::ResolveMarket { market, winner: Outcome::Yes },
         Command::ResolveMarket { market, winner: Outcome::No },

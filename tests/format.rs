@@ -14,11 +14,11 @@ use std::{env, fs};
 use openoutcry::exchange::catalogue::{Localized, Outcome};
 use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, Once, PlaceOrder, Record, Role, SelfTradePrevention, Side,
-    TimeInForce, Wording,
+    TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, Head, RawBlock};
 use openoutcry::journal::fields::{KINDS, kind_of};
@@ -179,6 +179,14 @@ fn outcome(outcome: Outcome) -> u8 {
     if outcome == Outcome::Yes { 1 } else { 2 }
 }
 
+fn mode_number(mode: TradingMode) -> u8 {
+    match mode {
+        TradingMode::Normal => 1,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
+    }
+}
+
 /// A command's fields under the page's names, written out by hand as a second opinion.
 fn fields(command: &Command) -> Value {
     match command {
@@ -246,6 +254,23 @@ fn fields(command: &Command) -> Value {
             json!({ "user": user.0, "market": market.map(|market| market.0) })
         }
         Command::AdvanceClock => json!({}),
+        switch => switch_fields(switch),
+    }
+}
+
+fn switch_fields(command: &Command) -> Value {
+    match command {
+        Command::Heartbeat { user, timeout_seconds } => {
+            json!({ "user": user.0, "timeout_seconds": timeout_seconds })
+        }
+        Command::SetVenueMode { mode } => json!({ "mode": mode_number(*mode) }),
+        Command::SetUserMode { user, mode } => {
+            json!({ "user": user.0, "mode": mode_number(*mode) })
+        }
+        Command::SetExposureLimit { user, limit } => {
+            json!({ "user": user.0, "limit": limit.map(Money::get) })
+        }
+        other => panic!("{other:?} is no switch"),
     }
 }
 

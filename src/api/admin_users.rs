@@ -62,9 +62,9 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
         });
         view.accounts.user(created?).map(|row| (row.id, UserJson::from(row)))
     };
-    let again = |view: &ReadModel, kept: &Kept| {
-        let Kept::User(user) = kept else { return None };
-        view.accounts.user(*user).map(|row| (row.id, UserJson::new(row)))
+    let again = |_: &ReadModel, kept: &Kept| {
+        let Kept::User(row) = kept else { return None };
+        Some((row.id, UserJson::from(row)))
     };
     let written = call.submit_and_look(command, look, again).await?;
     let (id, user) = &written.shown;

@@ -24,6 +24,7 @@ pub mod categories;
 pub mod books;
 pub mod orders;
 pub mod batch;
+pub mod switches;
 pub mod order_form;
 pub mod positions;
 pub mod account;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::problem::FieldCode;
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Role, SelfTradePrevention, Side};
+use crate::exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
 use crate::exchange::ids::{
     CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
 };
@@ -182,6 +182,12 @@ pub fn role(text: &str) -> Read<Role> {
     }
 }
 
+/// `normal`, `cancel-only` or `read-only`.
+pub fn trading_mode(text: &str) -> Read<TradingMode> {
+    let detail = "must be normal, cancel-only or read-only";
+    TradingMode::named(text).ok_or_else(|| Fault::invalid(detail))
+}
+
 /// A market's status, in capitals.
 pub fn market_status(text: &str) -> Read<MarketStatus> {
     MarketStatus::ALL
@@ -213,6 +219,13 @@ pub fn lots(text: &str) -> Read<Lots> {
 /// An amount of money, more than zero.
 pub fn money(text: &str) -> Read<Money> {
     Money::parse(text).map_err(|error| {
+        unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
+    })
+}
+
+/// What an amount of money may come to, zero too.
+pub fn money_limit(text: &str) -> Read<Money> {
+    Money::parse_limit(text).map_err(|error| {
         unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
     })
 }

@@ -10,7 +10,7 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, admin_catalogue, admin_keys, admin_markets, admin_users, batch, books, categories,
-    events, markets, orders, positions,
+    events, markets, orders, positions, switches,
 };
 use crate::exchange::command::Role;
 
@@ -84,6 +84,8 @@ fn trading() -> Vec<Route> {
         read("/trading/positions", positions::list),
         read("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
+        read("/trading/heartbeat", switches::heartbeat),
+        write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
         write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
         write(Method::DELETE, "/trading/orders", Ignored, |call| {
@@ -150,6 +152,12 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/venue/mode", switches::venue_mode),
+        post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
+        post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
+        post("/admin/users/{userId}/exposure-limit", |call| {
+            Box::pin(switches::set_exposure_limit(call))
+        }),
         post("/admin/users", |call| Box::pin(admin_users::create(call))),
         post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
         post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),

@@ -174,6 +174,35 @@ pub struct PlaceOrder {
     pub client_order_id: Option<Token>,
 }
 
+/// What may be asked: by one user, or by anybody. Later ones allow less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum TradingMode {
+    /// Everything.
+    #[default]
+    Normal,
+    /// Orders may be cancelled, not placed or amended.
+    CancelOnly,
+    /// Orders stay as they are, but for what the clock does to them.
+    ReadOnly,
+}
+
+impl TradingMode {
+    /// The interface's name of the mode.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TradingMode::Normal => "normal",
+            TradingMode::CancelOnly => "cancel-only",
+            TradingMode::ReadOnly => "read-only",
+        }
+    }
+
+    /// The mode of this name.
+    pub fn named(name: &str) -> Option<TradingMode> {
+        let all = [TradingMode::Normal, TradingMode::CancelOnly, TradingMode::ReadOnly];
+        all.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
 /// What an API key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -320,8 +349,35 @@ pub enum Command {
         market: Option<MarketNo>,
     },
     /// Lets everything happen that is due by this record's time: deadlines, the ends of dispute
-    /// windows, expiries (semantics 3).
+    /// windows and heartbeats, expiries (semantics 3).
     AdvanceClock,
+    /// A sign of life: unless another comes in time, the user's orders are cancelled.
+    Heartbeat {
+        /// Whose.
+        user: UserNo,
+        /// Seconds until then; zero: never.
+        timeout_seconds: u32,
+    },
+    /// Says what anybody may ask.
+    SetVenueMode {
+        /// From now on.
+        mode: TradingMode,
+    },
+    /// Says what one user may ask.
+    SetUserMode {
+        /// User.
+        user: UserNo,
+        /// From now on.
+        mode: TradingMode,
+    },
+    /// Bounds what a user may lose.
+    SetExposureLimit {
+        /// User.
+        user: UserNo,
+        /// What reserved money and the cost of contracts held may come to when an order is
+        /// accepted; `None` is no limit.
+        limit: Option<Money>,
+    },
 }
 
 /// A command with its place: what was asked, when, as which number.

@@ -7,14 +7,14 @@ use sha2::{Digest, Sha256};
 
 use super::Exchange;
 use super::catalogue::Outcome;
-use super::command::{Condition, Direction, Role, SelfTradePrevention, Side};
+use super::command::{Condition, Direction, Role, SelfTradePrevention, Side, TradingMode};
 use super::effect::Holding;
 use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::Order;
 use super::repeats::Repeats;
-use super::units::TimeMs;
+use super::units::{Money, TimeMs};
 
 /// SHA-256 of a state's image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,6 +120,14 @@ impl Image {
     }
 }
 
+const fn mode_number(mode: TradingMode) -> u64 {
+    match mode {
+        TradingMode::Normal => 1,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
+    }
+}
+
 impl Exchange {
     /// The hash of the whole state. Takes time in proportion to its size.
     pub fn digest(&self) -> Result<StateDigest, Broken> {
@@ -158,6 +166,14 @@ impl Exchange {
         for (_, account) in self.ledger.accounts() {
             image.i64(account.available.get());
             image.i64(account.reserved.get());
+        }
+        image.u64(mode_number(self.standings.venue));
+        image.count(self.standings.users.len());
+        for standing in &self.standings.users {
+            image.u64(mode_number(standing.mode));
+            image.i64(standing.exposure_limit.map_or(-1, Money::get));
+            image.time(standing.heartbeat.until);
+            image.u64(u64::from(standing.heartbeat.expired));
         }
         image.count(self.markets.len());
         for (market, state) in self.markets_numbered() {

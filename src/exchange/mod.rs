@@ -26,6 +26,7 @@ pub mod admission;
 pub mod matching;
 pub mod venue;
 pub mod repeats;
+pub mod standing;
 pub mod invariant;
 pub mod digest;
 
@@ -42,6 +43,7 @@ use orders::{Order, OrderPool};
 use reject::Reject;
 use repeats::Repeats;
 use rules::Rules;
+use standing::Standings;
 use units::{Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -58,6 +60,7 @@ pub struct Exchange {
     orders: OrderPool,
     schedule: Schedule,
     repeats: Repeats,
+    standings: Standings,
 }
 
 /// The place of the record being applied.
@@ -251,6 +254,15 @@ impl Exchange {
             }
             C::DisputeMarket { market } => self.move_market(*market, Trigger::Dispute, at, effects),
             C::VoidMarket { market, price } => self.void_market(*market, *price, at, effects),
+            C::Heartbeat { user, timeout_seconds } => {
+                self.heartbeat(*user, *timeout_seconds, at, effects)
+            }
+            C::SetVenueMode { mode } => {
+                self.set_venue_mode(*mode, effects);
+                Ok(())
+            }
+            C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
+            C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
         }
     }
 }

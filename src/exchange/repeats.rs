@@ -229,11 +229,8 @@ impl Exchange {
     fn named_order_stands(&self, known: &Known, now: TimeMs) -> bool {
         let first = known.firsts.first().filter(|_| known.order);
         let order = first.and_then(|(_, first)| self.order(OrderNo(*first)));
-        order.is_some_and(|order| {
-            // What is due counts as done.
-            let market = self.market(order.market);
-            market.is_some_and(|market| market.overtaken(order, now).is_none())
-        })
+        // What is due counts as done.
+        order.is_some_and(|order| matches!(self.gone(order, now), Ok(None)))
     }
 
     /// Keeps in mind the names under which a record did something.
@@ -261,14 +258,13 @@ impl Exchange {
         if let Some(once) = &record.once {
             let (name, first) = (key_name(once), (once.part, at.sequence));
             let in_force = self.name_in_force(name, at.time).is_some();
-            match self.repeats.known.get_mut(&name).filter(|_| in_force) {
+            if let Some(known) = self.repeats.known.get_mut(&name).filter(|_| in_force) {
                 // A key ends a day after the first of its parts.
-                Some(known) => known.firsts.push(first),
-                None => {
-                    let known =
-                        Known { body: key_body(once), until, firsts: vec![first], order: false };
-                    self.repeats.add(name, known, at.sequence);
-                }
+                known.firsts.push(first);
+            } else {
+                let known =
+                    Known { body: key_body(once), until, firsts: vec![first], order: false };
+                self.repeats.add(name, known, at.sequence);
             }
         }
         effects.push(Effect::AnswerKept { until });

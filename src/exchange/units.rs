@@ -265,8 +265,14 @@ impl Money {
 
     /// Reads an amount: digits, optionally `.` and 1 to 8 digits; more than zero.
     pub fn parse(text: &str) -> Result<Money, UnitError> {
+        let amount = Money::parse_limit(text)?;
+        if amount == Money::ZERO { Err(UnitError::Range) } else { Ok(amount) }
+    }
+
+    /// Reads what an amount may come to: as an amount, or zero.
+    pub fn parse_limit(text: &str) -> Result<Money, UnitError> {
         let units = i64::try_from(parse_scaled(text, 8)?).map_err(|_| UnitError::Range)?;
-        if units == 0 { Err(UnitError::Range) } else { Ok(Money(units)) }
+        Ok(Money(units))
     }
 }
 

@@ -391,3 +391,22 @@ struct CancelOrdersV1 {
 }
 #[derive(Encode, Decode)]
 struct AdvanceClockV1 {}
+#[derive(Encode, Decode)]
+struct HeartbeatV1 {
+    user: u32,
+    timeout_seconds: u32,
+}
+#[derive(Encode, Decode)]
+struct SetVenueModeV1 {
+    mode: u8,
+}
+#[derive(Encode, Decode)]
+struct SetUserModeV1 {
+    user: u32,
+    mode: u8,
+}
+#[derive(Encode, Decode)]
+struct SetExposureLimitV1 {
+    user: u32,
+    limit: Option<i64>,
+}

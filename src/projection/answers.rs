@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::ReadModel;
-use super::accounts::Balance;
+use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, Orders};
+use crate::exchange::command::TradingMode;
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{CategoryNo, KeyNo, UserNo};
+use crate::exchange::ids::{CategoryNo, KeyNo};
+use crate::exchange::standing::Heartbeat;
 use crate::exchange::units::{Ratio, Sequence, TimeMs};
 
 /// Answers looked at for forgetting with each record: more than one record can add.
@@ -23,8 +25,12 @@ pub enum Kept {
     Order(OrderRow),
     /// An account's money after a deposit or a withdrawal.
     Balance(Balance),
-    /// A new user; what may change of one was nothing yet.
-    User(UserNo),
+    /// A user that was created or given another mode or limit.
+    User(UserRow),
+    /// What anybody may ask.
+    VenueMode(TradingMode),
+    /// A heartbeat.
+    Heartbeat(Heartbeat),
     /// A new key; not yet revoked.
     Key(KeyNo),
     /// A new category; nothing of one ever changes.
@@ -55,7 +61,15 @@ impl Kept {
             Effect::Deposited { user, .. } | Effect::Withdrawn { user, .. } => {
                 Kept::Balance(view.accounts.user(*user)?.balance)
             }
-            Effect::UserCreated { user, .. } => Kept::User(*user),
+            Effect::UserCreated { user, .. }
+            | Effect::UserModeSet { user, .. }
+            | Effect::ExposureLimitSet { user, .. } => {
+                Kept::User(view.accounts.user(*user)?.clone())
+            }
+            Effect::VenueModeSet { mode } => Kept::VenueMode(*mode),
+            Effect::HeartbeatSet { until, .. } => {
+                Kept::Heartbeat(Heartbeat { until: *until, expired: false })
+            }
             Effect::KeyAdded { key, .. } => Kept::Key(*key),
             Effect::CategoryCreated { category, .. } => Kept::Category(*category),
             Effect::EventCreated { event, .. } => {

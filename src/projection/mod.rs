@@ -17,8 +17,8 @@ pub mod fault;
 mod fixture;
 
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::MarketNo;
-use crate::exchange::units::{Ratio, Sequence, SettlementPrice, TimeMs};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::{Money, MoneySum, Ratio, Sequence, SettlementPrice, TimeMs};
 
 use accounts::Accounts;
 use activity::Activity;
@@ -101,6 +101,14 @@ impl ReadModel {
         quote::probability_of_yes(row, bid, ask, self.depth.last_trade(market))
     }
 
+    /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
+    pub fn exposure(&self, user: UserNo) -> MoneySum {
+        let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
+        let held = self.positions.of(user).into_iter().filter(|row| row.resolution.is_none());
+        let costs = held.map(|row| i128::from(row.cost.get()));
+        MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
+    }
+
     fn take_in(&mut self, applied: &Applied<'_>) {
         let expected = self.watermark.next();
         if applied.sequence != expected {
@@ -135,7 +143,6 @@ mod tests {
     use super::fixture::*;
     use super::*;
     use crate::exchange::effect::{CancelReason, Effect};
-    use crate::exchange::ids::UserNo;
     use crate::exchange::lifecycle::MarketStatus;
     use crate::exchange::reject::Reject;
 

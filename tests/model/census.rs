@@ -10,7 +10,7 @@ use openoutcry::exchange::reject::Reject;
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 37] = [
+const EXPECTED: [&str; 41] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -20,6 +20,10 @@ const EXPECTED: [&str; 37] = [
     "cancelled Expired by CloseMarket",
     "cancelled Expired by PlaceOrder",
     "cancelled FokNotFillable by PlaceOrder",
+    "cancelled HeartbeatExpired by AdvanceClock",
+    "cancelled HeartbeatExpired by CancelOrder",
+    "cancelled HeartbeatExpired by Heartbeat",
+    "cancelled HeartbeatExpired by PlaceOrder",
     "cancelled IocRemainder by PlaceOrder",
     "cancelled MarketClosed by AdvanceClock",
     "cancelled MarketClosed by CancelOrder",

@@ -92,6 +92,15 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         if balance != (money(account.available), money(account.reserved)) {
             return Err(format!("{user:?} has {account:?}, the read model says {balance:?}"));
         }
+        let expected = twin.standing(user);
+        let shown = row.standing;
+        if (shown.mode, shown.exposure_limit) != (expected.mode, expected.limit)
+            || (shown.heartbeat.until, shown.heartbeat.expired)
+                != (expected.silent_from, expected.ran_out)
+            || model.exposure(user).get() != Naive::exposure(&twin.ledger, user)
+        {
+            return Err(format!("{user:?} stands as {expected:?}, the read model says {shown:?}"));
+        }
         same_holdings(model, twin, user)?;
     }
     for (index, market) in (0..).zip(&twin.markets) {

@@ -6,7 +6,7 @@ use openoutcry::exchange::catalogue::{
 };
 use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role,
-    SelfTradePrevention, Side, TimeInForce, Wording,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
@@ -239,6 +239,27 @@ fn place_order() -> impl Strategy<Value = Command> {
         })
 }
 
+fn switch_command() -> BoxedStrategy<Command> {
+    let mode = || {
+        prop_oneof![
+            Just(TradingMode::Normal),
+            Just(TradingMode::CancelOnly),
+            Just(TradingMode::ReadOnly)
+        ]
+    };
+    prop_oneof![
+        (user(), any::<u32>())
+            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        mode().prop_map(|mode| Command::SetVenueMode { mode }),
+        (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        (user(), option::of(0..=i64::MAX)).prop_map(|(user, limit)| Command::SetExposureLimit {
+            user,
+            limit: limit.map(Money::new)
+        }),
+    ]
+    .boxed()
+}
+
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
         3 => place_order(),
@@ -249,6 +270,7 @@ fn order_command() -> BoxedStrategy<Command> {
         1 => (user(), option::of(market()))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
         1 => Just(Command::AdvanceClock),
+        2 => switch_command(),
     ]
     .boxed()
 }

@@ -153,7 +153,7 @@ fn a_bad_operation_names_its_fields() {
         (json!({"cancel": with(id.clone(), &json!({"x": 1}))}), "cancel.x"),
         (json!({"cancel": id, "amend": {}}), "amend"),
     ] {
-        let results = results(&post(&ann, &[operation.clone()]));
+        let results = results(&post(&ann, std::slice::from_ref(&operation)));
         assert_eq!(told(&results[0]), "INVALID_REQUEST", "{operation}");
         assert_eq!(results[0]["error"]["errors"][0]["field"], field, "{operation}");
     }

@@ -26,6 +26,7 @@ mod orders_list;
 mod orders_cancel;
 mod repeats;
 mod batch;
+mod switches;
 mod positions;
 mod fills;
 mod balance;

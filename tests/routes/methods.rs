@@ -4,7 +4,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 32] = [
+const PATHS: [(&str, &[&str]); 36] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -19,6 +19,10 @@ const PATHS: [(&str, &[&str]); 32] = [
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
+    ("/trading/heartbeat", &["GET", "POST"]),
+    ("/admin/venue/mode", &["GET", "POST"]),
+    ("/admin/users/{id}/mode", &["POST"]),
+    ("/admin/users/{id}/exposure-limit", &["POST"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
-use crate::exchange::command::Role;
+use crate::exchange::command::{Role, TradingMode};
 use crate::exchange::ids::{KeyId, MarketId, UserId};
+use crate::exchange::standing::Heartbeat;
 use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
 use crate::projection::ReadModel;
-use crate::projection::accounts::{Balance, KeyRow, UserRow};
+use crate::projection::accounts::{KeyRow, UserRow};
 use crate::projection::positions::{PositionRow, Resolution};
 
 /// An account's money (semantics 8).
@@ -38,6 +39,8 @@ pub struct UserJson {
     profile_pic: Text<Arc<str>>,
     available: Text<Money>,
     reserved: Text<Money>,
+    mode: &'static str,
+    exposure_limit: Option<Text<Money>>,
     created_at: Timestamp,
 }
 
@@ -49,15 +52,10 @@ impl From<&UserRow> for UserJson {
             profile_pic: Text(Arc::clone(&row.profile_pic)),
             available: Text(row.balance.available),
             reserved: Text(row.balance.reserved),
+            mode: row.standing.mode.name(),
+            exposure_limit: row.standing.exposure_limit.map(Text),
             created_at: Timestamp(row.created_at),
         }
-    }
-}
-
-impl UserJson {
-    /// A user as one was when created.
-    pub fn new(row: &UserRow) -> UserJson {
-        UserJson::from(&UserRow { balance: Balance::default(), ..row.clone() })
     }
 }
 
@@ -69,6 +67,33 @@ pub struct UsersJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
+}
+
+/// What anybody may ask.
+#[derive(Debug, Serialize)]
+pub struct VenueModeJson {
+    mode: &'static str,
+}
+
+impl From<TradingMode> for VenueModeJson {
+    fn from(mode: TradingMode) -> Self {
+        VenueModeJson { mode: mode.name() }
+    }
+}
+
+/// The caller's dead man's switch.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatJson {
+    expires_at: Option<Timestamp>,
+    expired: bool,
+}
+
+impl From<Heartbeat> for HeartbeatJson {
+    fn from(heartbeat: Heartbeat) -> Self {
+        let Heartbeat { until, expired } = heartbeat;
+        HeartbeatJson { expires_at: until.map(Timestamp), expired }
+    }
 }
 
 /// The interface's name of a role.

@@ -43,6 +43,7 @@ const fn reason_name(reason: CancelReason) -> &'static str {
         CancelReason::Expired => "EXPIRED",
         CancelReason::MarketClosed => "MARKET_CLOSED",
         CancelReason::MarketVoided => "MARKET_VOIDED",
+        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
     }
 }
 

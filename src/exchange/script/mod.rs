@@ -34,6 +34,9 @@
 //! ann amend s1 [price 0.61] [x4]
 //! ann cancel s1
 //! ann cancel all [rain]
+//! ann heartbeat SPAN|off
+//! mode venue|ann normal|cancel-only|read-only
+//! limit ann 50.00|none
 //! clock
 //! once ann "KEY" [part 1] [body 64-hex-digits] ...      with any of the lines above
 //! ```

@@ -5,7 +5,7 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
     BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
-    Side, TimeInForce, Wording,
+    Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
@@ -69,9 +69,32 @@ impl Reader<'_> {
                 self.life_cycle(verb)?
             }
             "clock" => Command::AdvanceClock,
+            "mode" => self.mode()?,
+            "limit" => {
+                let user = self.user()?;
+                let limit = match self.peek() {
+                    Some("none") => self.pass_over("none").map(|()| None)?,
+                    _ => Some(self.unit("an amount", Money::parse_limit)?),
+                };
+                Command::SetExposureLimit { user, limit }
+            }
             user => return self.of_user(self.names.user(user)?),
         };
         Ok((command, None))
+    }
+
+    fn mode(&mut self) -> Result<Command, ScriptError> {
+        let user = match self.peek() {
+            Some("venue") => self.pass_over("venue").map(|()| None)?,
+            _ => Some(self.user()?),
+        };
+        let name = self.bare("a mode")?;
+        let mode = TradingMode::named(name);
+        let mode = mode.ok_or_else(|| ScriptError::Unexpected(name.to_owned()))?;
+        Ok(match user {
+            Some(user) => Command::SetUserMode { user, mode },
+            None => Command::SetVenueMode { mode },
+        })
     }
 
     fn once(&mut self) -> Result<Once, ScriptError> {
@@ -277,6 +300,13 @@ impl Reader<'_> {
                 Command::CancelOrders { user, market }
             }
             "cancel" => Command::CancelOrder { user, order: self.order()? },
+            "heartbeat" => {
+                let timeout_seconds = match self.peek() {
+                    Some("off") => self.pass_over("off").map(|()| 0)?,
+                    _ => self.seconds()?,
+                };
+                Command::Heartbeat { user, timeout_seconds }
+            }
             other => return Err(ScriptError::Unexpected(other.to_owned())),
         };
         Ok((command, None))

@@ -162,6 +162,23 @@ impl Writer<'_> {
                     self.word(self.names.of_market(*market));
                 }
             }
+            Command::Heartbeat { user, timeout_seconds } => {
+                self.user(*user);
+                let ms = u64::from(*timeout_seconds).saturating_mul(1000);
+                self.part("heartbeat", if ms == 0 { "off".to_owned() } else { span(ms) });
+            }
+            Command::SetVenueMode { mode } => {
+                self.part("mode", "venue");
+                self.word(mode.name());
+            }
+            Command::SetUserMode { user, mode } => {
+                self.part("mode", self.names.of_user(*user));
+                self.word(mode.name());
+            }
+            Command::SetExposureLimit { user, limit } => {
+                self.part("limit", self.names.of_user(*user));
+                self.word(limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string()));
+            }
             // `AdvanceClock`; every other command is written above.
             _ => self.word("clock"),
         }

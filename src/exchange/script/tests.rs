@@ -8,7 +8,7 @@ use super::super::catalogue::{
 };
 use super::super::command::{
     BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
-    TimeInForce, Wording,
+    TimeInForce, TradingMode, Wording,
 };
 use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::super::rules::Rules;
@@ -199,6 +199,11 @@ fn life_cycle() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn mode() -> impl Strategy<Value = TradingMode> {
+    let modes = [TradingMode::Normal, TradingMode::CancelOnly, TradingMode::ReadOnly];
+    prop::sample::select(modes.to_vec())
+}
+
 fn of_a_user() -> BoxedStrategy<Command> {
     let user = || (0..4_u32).prop_map(UserNo);
     let money = || (1..=i64::MAX).prop_map(Money::new);
@@ -218,6 +223,12 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), of((0..3_u32).prop_map(MarketNo)))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
         1 => Just(Command::AdvanceClock),
+        1 => (user(), prop_oneof![Just(0), any::<u32>()])
+            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        1 => mode().prop_map(|mode| Command::SetVenueMode { mode }),
+        1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))
+            .prop_map(|(user, limit)| Command::SetExposureLimit { user, limit }),
     ]
     .boxed()
 }
@@ -295,6 +306,12 @@ ann buy yes 0.30 x1 client \"a\\\"1\"
 ann cancel s1
 bob cancel all rain
 bob cancel all
+ann heartbeat 30s
+ann heartbeat off
+mode venue read-only
+mode ann cancel-only
+limit ann 50.00
+limit bob none
 +1d clock
 reopen rain until +1h
 key phone for ann operator

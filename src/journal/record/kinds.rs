@@ -4,9 +4,9 @@ use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CancelOrderV1, CancelOrdersV1, CloseMarketV1,
     CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1, DisputeMarketV1,
-    OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1, ResolveMarketV1,
-    ReviseEventV1, ReviseMarketV1, RevokeKeyV1, Spelled, SuspendMarketV1, Tail, TextsV1,
-    VoidMarketV1, WithdrawV1,
+    HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1,
+    ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1, SetExposureLimitV1, SetUserModeV1,
+    SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1, VoidMarketV1, WithdrawV1,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
@@ -56,7 +56,7 @@ pub(super) fn spell(command: &Command, tail: &mut Tail<'_>) -> Spelled {
     }
 }
 
-/// The venue's own kinds: opening, users, keys, money, categories.
+/// The venue's own kinds: opening, users, keys, money, categories, switches.
 fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
     match command {
         Command::OpenVenue(rules) => tail.put(OpenVenueV1 {
@@ -83,6 +83,18 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
         }
         Command::CreateCategory(CategoryDraft { name, slug }) => {
             tail.put(CreateCategoryV1 { name, slug })
+        }
+        Command::Heartbeat { user, timeout_seconds } => {
+            tail.put(HeartbeatV1 { user: user.0, timeout_seconds: *timeout_seconds })
+        }
+        Command::SetVenueMode { mode } => {
+            tail.put(SetVenueModeV1 { mode: fields::mode_number(*mode) })
+        }
+        Command::SetUserMode { user, mode } => {
+            tail.put(SetUserModeV1 { user: user.0, mode: fields::mode_number(*mode) })
+        }
+        Command::SetExposureLimit { user, limit } => {
+            tail.put(SetExposureLimitV1 { user: user.0, limit: limit.map(Money::get) })
         }
         // Every other kind is spelled above; a kind in neither list could never be read back,
         // so it is refused as if there were no room.
@@ -142,6 +154,32 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             market: c.market.map(MarketNo),
         }),
         23 => body.read().map(|AdvanceClockV1 {}| Command::AdvanceClock),
+        24..=27 => switch(body),
+        unknown => Err(RecordError::UnknownKind(unknown)),
+    }
+}
+
+/// The kinds that say who may do what.
+fn switch(body: &Body<'_>) -> Result<Command, RecordError> {
+    let bad = |BadField(field): BadField| RecordError::Field(body.kind, field);
+    match body.kind {
+        24 => body.read().map(|h: HeartbeatV1| Command::Heartbeat {
+            user: UserNo(h.user),
+            timeout_seconds: h.timeout_seconds,
+        }),
+        25 => {
+            let set: SetVenueModeV1 = body.read()?;
+            Ok(Command::SetVenueMode { mode: fields::mode(set.mode).map_err(bad)? })
+        }
+        26 => {
+            let set: SetUserModeV1 = body.read()?;
+            let mode = fields::mode(set.mode).map_err(bad)?;
+            Ok(Command::SetUserMode { user: UserNo(set.user), mode })
+        }
+        27 => body.read().map(|set: SetExposureLimitV1| Command::SetExposureLimit {
+            user: UserNo(set.user),
+            limit: set.limit.map(Money::new),
+        }),
         unknown => Err(RecordError::UnknownKind(unknown)),
     }
 }

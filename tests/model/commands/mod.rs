@@ -10,7 +10,7 @@ use openoutcry::exchange::catalogue::{
 };
 use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce, Wording,
+    Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
@@ -57,6 +57,19 @@ pub enum Intent {
     },
     Clock,
     Catalogue(u8),
+    Heartbeat {
+        user: u8,
+        seconds: u8,
+    },
+    /// Of a user, or of the venue.
+    Mode {
+        user: Option<u8>,
+        mode: TradingMode,
+    },
+    Limit {
+        user: u8,
+        units: Option<i64>,
+    },
     /// An order that was named before, word for word.
     Again(u16),
 }
@@ -123,7 +136,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     pub caller: u8,
-    pub key: u8,
+    pub name: u8,
     pub part: u8,
     pub body: u8,
 }
@@ -214,7 +227,7 @@ pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> Asked {
     let once = step.once.map(|key| {
         Box::new(Once {
             caller: UserNo(u32::from(key.caller)),
-            key: token('k', key.key),
+            key: token('k', key.name),
             part: key.part,
             body: BodyHash([key.body; 32]),
         })
@@ -263,6 +276,18 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::Clock => Command::AdvanceClock,
         Intent::Catalogue(pick) => catalogue(twin, *pick),
+        Intent::Heartbeat { user, seconds } => Command::Heartbeat {
+            user: UserNo(u32::from(*user)),
+            timeout_seconds: u32::from(*seconds),
+        },
+        Intent::Mode { user: Some(user), mode } => {
+            Command::SetUserMode { user: UserNo(u32::from(*user)), mode: *mode }
+        }
+        Intent::Mode { user: None, mode } => Command::SetVenueMode { mode: *mode },
+        Intent::Limit { user, units } => Command::SetExposureLimit {
+            user: UserNo(u32::from(*user)),
+            limit: units.map(Money::new),
+        },
         Intent::Again(pick) => {
             let mut named = twin.named_ever();
             // The latest ones count; the older ones show that they no longer do.

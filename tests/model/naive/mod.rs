@@ -11,12 +11,13 @@ pub mod book;
 pub mod ledger;
 pub mod markets;
 pub mod repeats;
+pub mod standing;
 pub mod trading;
 
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::catalogue::{CategoryDraft, EventDraft};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, TradingMode};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
 use openoutcry::exchange::reject::Reject;
@@ -75,6 +76,8 @@ pub struct Naive {
     pub now: TimeMs,
     effects: Vec<Effect>,
     memory: repeats::Memory,
+    venue_mode: TradingMode,
+    standings: BTreeMap<u32, standing::Standing>,
 }
 
 impl Naive {
@@ -134,6 +137,10 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),
+            Command::SetVenueMode { mode } => self.set_mode(None, *mode),
+            Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
+            Command::SetExposureLimit { user, limit } => self.set_limit(*user, *limit),
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }
