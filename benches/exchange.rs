@@ -5,6 +5,7 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
+use openoutcry::exchange::results::ResultsLog;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 
@@ -33,6 +34,23 @@ fn real_flow(c: &mut Criterion) {
                 for record in lines {
                     effects.clear();
                     venue.apply(record, &mut effects).expect("the flow applies");
+                }
+            },
+            BatchSize::LargeInput,
+        );
+    });
+    group.bench_function("real flow, effects hashed as results, 200 records a block", |b| {
+        let (mut effects, mut log) = (Vec::new(), ResultsLog::default());
+        b.iter_batched_ref(
+            || venue.clone(),
+            |venue| {
+                for block in lines.chunks(200) {
+                    for record in block {
+                        effects.clear();
+                        venue.apply(record, &mut effects).expect("the flow applies");
+                        log.push(record, &effects);
+                    }
+                    log.seal();
                 }
             },
             BatchSize::LargeInput,

@@ -5,35 +5,44 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
+use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, BlockBuilder, Head, RawBlock};
+use openoutcry::journal::replay::{self, Replayer};
 use openoutcry::journal::sled::SledJournal;
 
 fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
 }
 
-/// Blocks of at most `records_max` records each, chained.
+/// Blocks of at most `records_max` records each, chained, with the results that they come to.
 fn blocks(records: &[Record], records_max: usize) -> Vec<Block> {
     let mut head = Head::START;
+    let (mut exchange, mut log, mut effects) = (Exchange::new(), ResultsLog::default(), vec![]);
     let mut blocks = Vec::new();
     for chunk in records.chunks(records_max) {
-        let block = block(&head, chunk);
+        let block = block(&head, chunk, log.sealed());
+        for record in chunk {
+            effects.clear();
+            exchange.apply(record, &mut effects).expect("it applies");
+            log.push(record, &effects);
+        }
+        log.seal();
         head = block.head();
         blocks.push(block);
     }
     blocks
 }
 
-fn block(after: &Head, records: &[Record]) -> Block {
+fn block(after: &Head, records: &[Record], recorded: Results) -> Block {
     let mut builder = BlockBuilder::new(after);
     for record in records {
         builder.push(record.clone()).expect("it fits");
     }
-    builder.build().expect("a block")
+    builder.build(recorded).expect("a block")
 }
 
 fn codec(c: &mut Criterion) {
@@ -41,7 +50,7 @@ fn codec(c: &mut Criterion) {
     let records = &records[records.len() - 400..];
     let mut after = Head::START;
     after.sequence = Sequence::new(records[0].sequence.get() - 1);
-    let sealed = block(&after, records);
+    let sealed = block(&after, records, Results::NONE);
     let mut group = c.benchmark_group("block of 400 records");
     group.throughput(Throughput::Elements(400));
     group.bench_function("encode, checksum, hash", |b| {
@@ -52,7 +61,7 @@ fn codec(c: &mut Criterion) {
                 for record in records {
                     builder.push(record).expect("it fits");
                 }
-                builder.build().expect("a block")
+                builder.build(Results::NONE).expect("a block")
             },
             BatchSize::SmallInput,
         );
@@ -83,7 +92,10 @@ fn durable_append(c: &mut Criterion) {
                 let mut spent = std::time::Duration::ZERO;
                 for _ in 0..iterations {
                     let block = next.next().cloned().unwrap_or_else(|| {
-                        block(journal.head(), &renumbered(&records, journal.head(), records_max))
+                        let more = renumbered(&records, journal.head(), records_max);
+                        let through = journal.head().results_through;
+                        let recorded = Results { through, hash: ResultsHash([1; 32]) };
+                        block(journal.head(), &more, recorded)
                     });
                     let began = std::time::Instant::now();
                     journal.append(block).expect("a durable block");
@@ -107,7 +119,7 @@ fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
     (0..).zip(records.iter().rev().take(count)).map(place).collect()
 }
 
-fn replay(c: &mut Criterion) {
+fn replaying(c: &mut Criterion) {
     let records = sample_records();
     let folder = tempfile::tempdir_in(".").expect("a folder");
     let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
@@ -117,21 +129,14 @@ fn replay(c: &mut Criterion) {
     let mut group = c.benchmark_group("replay");
     group.throughput(Throughput::Elements(records.len() as u64));
     group.sample_size(20);
-    group.bench_function("read, verify, decode, apply: real flow from sled", |b| {
-        let mut effects = Vec::new();
+    group.bench_function("read, verify, decode, apply, hash results: real flow from sled", |b| {
         b.iter(|| {
-            let mut exchange = Exchange::new();
-            for block in journal.read(Sequence::ZERO.next()) {
-                for record in block.expect("a sound block").records() {
-                    effects.clear();
-                    exchange.apply(record, &mut effects).expect("it applies");
-                }
-            }
-            exchange.sequence()
+            let mut replayer = Replayer::new();
+            replay::replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})
         });
     });
     group.finish();
 }
 
-criterion_group!(benches, codec, durable_append, replay);
+criterion_group!(benches, codec, durable_append, replaying);
 criterion_main!(benches);

@@ -6,12 +6,15 @@
 use std::env;
 use std::error::Error;
 use std::io::{Write, stdout};
+use std::iter;
 use std::path::PathBuf;
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::sled::SledJournal;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,6 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut journal, recovered) = SledJournal::open(&data)?;
     let mut out = stdout();
     writeln!(out, "opened at {} cut {:?}", recovered.head.sequence, recovered.cut)?;
+    // Each block records what the records before it came to.
+    let mut replayer = Replayer::new();
+    replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})?;
     for _ in 0..count {
         let head = *journal.head();
         let sequence = head.sequence.next();
@@ -31,8 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut builder = BlockBuilder::new(&head);
         let record = Record { sequence, time: head.time, once: None, command };
         builder.push(record).map_err(|_| "an empty block has room")?;
-        match journal.append(builder.build()?) {
-            Ok(block) => writeln!(out, "appended {}", block.last())?,
+        match journal.append(builder.build(replayer.results())?) {
+            Ok(block) => {
+                writeln!(out, "appended {}", block.last())?;
+                replay(iter::once(Ok(block)), &mut replayer, |_, _| {})?;
+            }
             Err(error) => writeln!(out, "failed {error}")?,
         }
     }

@@ -2,8 +2,9 @@
 """Reads and proves an exported openoutcry journal with Python's standard library alone.
 
 Written from journal-format.md. Checks magic, version, checksum, chain, density and time of every
-block and the form of every record; prints one JSON line a record. Exit code 3: damaged, stderr
-says where.
+block, the place of the results it records, and the form of every record; prints one JSON line a
+record. Whether the recorded results are right takes a replay: openoutcry-replay verify. Exit code
+3: damaged, stderr says where.
 
     openoutcry-replay export DATA journal.blocks && python3 journal_reader.py journal.blocks
 """
@@ -13,7 +14,7 @@ import struct
 import sys
 import zlib
 
-BLOCK_HEADER = struct.Struct("<8sHHIQII32s")
+BLOCK_HEADER = struct.Struct("<8sHHIQII32sQ32s")
 RECORD_HEADER = struct.Struct("<IHBBq")
 BLOCK_BYTES_MAX = 60_000
 TIME_MAX = 253_402_300_799_999
@@ -164,9 +165,12 @@ def record(body, kind, version, flags):
 def read(file):
     """Yields each record with its place; raises Damaged at the first fault."""
     sequence, previous, time = 0, bytes(32), 0
+    # Ends of blocks, from the last one on that a block has recorded the results of.
+    ends = [0]
     while header := file.read(BLOCK_HEADER.size):
         check(len(header) == BLOCK_HEADER.size, "the file ends inside a block header")
-        magic, version, flags, count, first, length, crc, before = BLOCK_HEADER.unpack(header)
+        (magic, version, flags, count, first, length, crc, before, through,
+         results) = BLOCK_HEADER.unpack(header)
         check(magic == b"OPOUTCRY", "no block begins here")
         check(version == 1 and flags == 0, "unknown block version or flags")
         check(BLOCK_HEADER.size + length <= BLOCK_BYTES_MAX, "block too long")
@@ -176,6 +180,9 @@ def read(file):
               "checksum mismatch")
         check(first == sequence + 1, f"record {sequence + 1} is next, block begins with {first}")
         check(before == previous, "the chain is broken")
+        check(through in ends, f"results up to record {through} cannot be recorded here")
+        check((through == 0) == (results == bytes(32)), "results of no record")
+        ends = ends[ends.index(through):]
         previous = hashlib.sha256(header + body).digest()
         at, records = 0, 0
         while at < length:
@@ -186,8 +193,10 @@ def read(file):
             name, once, fields = record(raw, kind, body_version, flags)
             sequence, time, records = sequence + 1, stamp, records + 1
             yield {"sequence": sequence, "time_ms": time, "kind": name, "once": once,
-                   "fields": fields, "block": first, "hash": previous.hex()}
+                   "fields": fields, "block": first, "hash": previous.hex(),
+                   "results_through": through, "results": results.hex()}
         check(records == count and count > 0, "the header counts other records than follow")
+        ends.append(sequence)
 
 
 def main():

@@ -6,6 +6,7 @@ mod records;
 
 use openoutcry::exchange::command::{Asked, BodyHash, Command, Once, Record};
 use openoutcry::exchange::ids::{Token, UserNo};
+use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use openoutcry::journal::block::{
@@ -233,11 +234,11 @@ fn a_full_block_hands_the_record_back_unharmed() {
         }
     };
     assert_eq!(refilled, record(count + 1));
-    let first = builder.build().unwrap();
+    let first = builder.build(Results::NONE).unwrap();
     assert_eq!(first.records().len(), count);
     let mut next = BlockBuilder::new(&first.head());
     assert!(next.push(refilled).is_ok());
-    let next = next.build().unwrap();
+    let next = next.build(Results::NONE).unwrap();
     assert_eq!(next.follows(&first.head()), Ok(()));
     assert_eq!(next.first(), first.last().next());
 }
@@ -255,7 +256,7 @@ fn a_builder_refuses_gaps_time_going_back_and_emptiness() {
         for record in records {
             assert!(builder.push(record).is_ok());
         }
-        builder.build().map(|block| block.last())
+        builder.build(Results::NONE).map(|block| block.last())
     };
     assert_eq!(built(vec![]), Err(EncodeError::Empty));
     assert_eq!(built(vec![record(1, 5), record(2, 5)]), Ok(Sequence::new(2)));
@@ -265,6 +266,29 @@ fn a_builder_refuses_gaps_time_going_back_and_emptiness() {
         Err(EncodeError::Sequence { expected, found })
     );
     assert_eq!(built(vec![record(1, 5), record(2, 4)]), Err(EncodeError::Time(expected)));
+}
+
+#[test]
+fn a_builder_takes_results_of_earlier_records_only_and_never_of_fewer() {
+    let results =
+        |through, byte| Results { through: Sequence::new(through), hash: ResultsHash([byte; 32]) };
+    let built = |after: &Head, recorded: Results| {
+        let mut builder = BlockBuilder::new(after);
+        let sequence = after.sequence.next();
+        let record =
+            Record { sequence, time: TimeMs::MAX, once: None, command: Command::AdvanceClock };
+        assert!(builder.push(record).is_ok());
+        builder.build(recorded).map(|block| block.head().results_through.get())
+    };
+    let refused = |through| Err(EncodeError::Results(Sequence::new(through)));
+    let head = Head { results_through: Sequence::new(2), ..chain(2, 2)[1].head() };
+    assert_eq!(built(&head, results(2, 7)), Ok(2));
+    assert_eq!(built(&head, results(4, 7)), Ok(4));
+    assert_eq!(built(&head, results(5, 7)), refused(5));
+    assert_eq!(built(&head, results(1, 7)), refused(1));
+    assert_eq!(built(&head, results(3, 0)), refused(3));
+    assert_eq!(built(&Head::START, Results::NONE), Ok(0));
+    assert_eq!(built(&Head::START, results(0, 7)), refused(0));
 }
 
 #[test]
@@ -303,6 +327,9 @@ fn a_forged_header_is_refused_by_name_even_with_a_good_checksum() {
     assert_eq!(forge(12, &[255; 4]), Err(BlockFault::Count { counted: u32::MAX, found: 3 }));
     assert!(matches!(forge(24, &[255; 4]), Err(BlockFault::Length(_))));
     assert!(matches!(forge(24, &[0; 4]), Err(BlockFault::Length(_))));
+    // Of a record of its own, and of none at all.
+    assert_eq!(forge(64, &[1]), Err(BlockFault::Results(Sequence::new(1))));
+    assert_eq!(forge(72, &[1]), Err(BlockFault::Results(Sequence::ZERO)));
     let later = TimeMs::MAX.get().to_le_bytes();
     let second = Sequence::new(2);
     assert_eq!(forge(BLOCK_HEADER_BYTES + 8, &later), Err(BlockFault::Time(second)));
@@ -327,4 +354,8 @@ fn a_block_follows_only_the_block_it_was_built_after() {
     assert!(matches!(blocks[1].follows(&forked), Err(BlockFault::Chain { .. })));
     let late = Head { time: TimeMs::MAX, ..blocks[0].head() };
     assert_eq!(blocks[1].follows(&late), Err(BlockFault::Time(Sequence::new(3))));
+    let before = Sequence::new(2);
+    let knowing = Head { results_through: before, ..blocks[0].head() };
+    let found = Sequence::ZERO;
+    assert_eq!(blocks[1].follows(&knowing), Err(BlockFault::ResultsBack { before, found }));
 }

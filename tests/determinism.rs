@@ -19,10 +19,12 @@ use openoutcry::exchange::command::{
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{KeyNo, MarketNo, Token, UserNo};
+use openoutcry::exchange::results::{Results, ResultsLog};
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use openoutcry::journal::block::{Block, BlockBuilder, Head};
 use openoutcry::journal::marker::Witness;
 use openoutcry::journal::memory::{MemoryJournal, MemoryStore};
+use openoutcry::journal::replay::Replayer;
 use openoutcry::journal::store::{BlockStore, StoredJournal};
 use openoutcry::journal::{self, Journal};
 
@@ -65,18 +67,24 @@ fn replay(records: &[Record]) -> (Exchange, Vec<Came>) {
     (exchange, outcomes)
 }
 
-fn block_of(head: &Head, records: &[Record]) -> Block {
+fn block_of(head: &Head, records: &[Record], recorded: Results) -> Block {
     let mut builder = BlockBuilder::new(head);
     for record in records {
         assert!(builder.push(record.clone()).is_ok(), "block full");
     }
-    builder.build().unwrap()
+    builder.build(recorded).unwrap()
 }
 
 /// Leaves records in a store as the bytes of blocks, each acknowledged; where they end.
-fn keep(store: &mut MemoryStore, mut head: Head, records: &[Record], block_records: usize) -> Head {
+fn keep(store: &mut MemoryStore, records: &[Record], block_records: usize) -> Head {
+    let mut head = Head::START;
+    let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
     for some in records.chunks(block_records) {
-        let block = block_of(&head, some);
+        let block = block_of(&head, some, log.sealed());
+        for record in some {
+            log.push(record, &apply(&mut exchange, record).0);
+        }
+        log.seal();
         head = block.head();
         store.put(block.first(), block.bytes()).unwrap();
         store.attest(Witness { last: head.sequence, hash: head.hash }).unwrap();
@@ -85,12 +93,12 @@ fn keep(store: &mut MemoryStore, mut head: Head, records: &[Record], block_recor
 }
 
 /// What a start makes of a journal, and the effects of each of its records.
-fn read_back(journal: &MemoryJournal) -> (Exchange, Vec<Vec<Effect>>) {
-    let (mut exchange, mut told) = (Exchange::new(), Vec::new());
+fn read_back(journal: &MemoryJournal) -> (Replayer, Vec<Vec<Effect>>) {
+    let (mut replayer, mut told) = (Replayer::new(), Vec::new());
     let tell = |_: &Record, effects: &[Effect]| told.push(effects.to_vec());
-    let head = journal::replay::replay(journal.read(Sequence::new(1)), &mut exchange, tell);
+    let head = journal::replay::replay(journal.read(Sequence::new(1)), &mut replayer, tell);
     assert_eq!(head.as_ref(), Ok(journal.head()));
-    (exchange, told)
+    (replayer, told)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -145,27 +153,34 @@ proptest! {
         let (_, straight) = replay(&records);
         let cut = cut.index(records.len() + 1);
         let mut store = MemoryStore::new();
-        let head = keep(&mut store, Head::START, &records[..cut], block_records);
+        let head = keep(&mut store, &records[..cut], block_records);
 
         let (mut journal, recovered) = StoredJournal::over(store).unwrap();
         prop_assert_eq!(recovered.head, head);
-        let (mut exchange, told) = read_back(&journal);
+        let (mut replayer, told) = read_back(&journal);
         let expected: Vec<_> = straight[..cut].iter().map(|(effects, _)| effects).collect();
         prop_assert_eq!(told.iter().collect::<Vec<_>>(), expected);
         if let Some((_, digest)) = straight[..cut].last() {
-            prop_assert_eq!(&exchange.digest().unwrap(), digest);
+            prop_assert_eq!(&replayer.exchange().digest().unwrap(), digest);
         }
 
         let mut ahead = straight[cut..].iter();
         for some in records[cut..].chunks(block_records) {
-            let durable = journal.append(block_of(journal.head(), some)).unwrap();
-            for record in durable.records() {
-                prop_assert_eq!(Some(&apply(&mut exchange, record)), ahead.next(), "{:?}", record);
-            }
+            let block = block_of(journal.head(), some, replayer.results());
+            let durable = journal.append(block).unwrap();
+            let tell = |record: &Record, effects: &[Effect]| {
+                let (expected, _) = ahead.next().unwrap();
+                assert_eq!(effects, expected, "{record:?}");
+            };
+            let blocks = std::iter::once(Ok(durable));
+            journal::replay::replay(blocks, &mut replayer, tell).unwrap();
         }
         prop_assert!(ahead.next().is_none());
         let (again, _) = read_back(&journal);
-        prop_assert_eq!(again.digest().unwrap(), exchange.digest().unwrap());
+        let end = straight.last().map(|(_, digest)| *digest);
+        prop_assert_eq!(Some(again.exchange().digest().unwrap()), end);
+        prop_assert_eq!(Some(replayer.exchange().digest().unwrap()), end);
+        prop_assert_eq!(again.results(), replayer.results());
     }
 
     /// Told apart by putting a clock that finds nothing due in the record's place.

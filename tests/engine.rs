@@ -17,9 +17,13 @@ use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Money, Sequence, TimeMs};
+use openoutcry::journal::Journal;
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored, StoredJournal};
+use openoutcry::journal::replay::{Replayer, replay};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, Step, StoreError, Stored, StoredJournal,
+};
 use openoutcry::projection::ReadModel;
 
 /// A store that survives its journal, can be told to fail, and can be made to wait.
@@ -103,6 +107,10 @@ impl BlockStore for TestStore {
 
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.blocks.lock().unwrap().attest(witness)
+    }
+
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.blocks.lock().unwrap().source()
     }
 }
 
@@ -332,6 +340,40 @@ async fn a_deadline_closes_its_market_though_nobody_asks() {
     let closed_at = engine.read().time();
     assert!(closed_at >= soon);
     running.stop().unwrap();
+}
+
+/// One block a command, then many at once: each block carries what the matcher had come to.
+#[tokio::test]
+async fn blocks_record_the_results_that_their_callers_were_given() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    for _ in 0..20 {
+        engine.submit(deposit(1)).await.unwrap();
+    }
+    let waiting: Vec<_> = (0..500).map(|_| engine.submit_detached(deposit(1)).unwrap()).collect();
+    for answer in waiting {
+        answer.await.unwrap().unwrap();
+    }
+    let stopped = running.stop().unwrap();
+
+    let (journal, _) = StoredJournal::over(store.clone()).unwrap();
+    let mut replayer = Replayer::new();
+    let mut ends = vec![Sequence::ZERO];
+    for block in journal.read(Sequence::new(1)) {
+        let block = block.unwrap();
+        // Whoever waits for each answer finds it in the very next block.
+        if block.last() <= Sequence::new(22) {
+            assert_eq!(Some(&block.recorded().through), ends.last());
+        }
+        ends.push(block.last());
+    }
+    replay(journal.read(Sequence::new(1)), &mut replayer, |_, _| {}).unwrap();
+    assert_eq!(Some(replayer.results().hash), stopped.results);
+    assert!(replayer.confirmed() > Sequence::new(21));
+    let again = store.start().stop().unwrap();
+    assert_eq!((again.digest, again.results), (stopped.digest, stopped.results));
 }
 
 #[tokio::test]

@@ -11,12 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::{env, fs};
 
+use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{Localized, Outcome};
 use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, Once, PlaceOrder, Record, Role, SelfTradePrevention, Side,
     TimeInForce, TradingMode, Wording,
 };
+use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
+use openoutcry::exchange::results::{
+    EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect,
+};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
@@ -24,11 +29,13 @@ use openoutcry::journal::block::{Block, Head, RawBlock};
 use openoutcry::journal::fields::{KINDS, kind_of};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::portable::PortableFile;
+use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::{portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use records::{asked, block_after, time};
+use records::{asked, block_after, block_with, time};
 use serde_json::{Value, json};
 
 fn root() -> PathBuf {
@@ -124,6 +131,8 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
         "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
         "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),
         "i64" => json!(i64::from_le_bytes(take(8).try_into().unwrap())),
+        // Wider than a JSON number here.
+        "i128" => json!(i128::from_le_bytes(take(16).try_into().unwrap()).to_string()),
         "bool" => json!(take(1)[0] == 1),
         "bytes32" => json!(data_encoding::HEXLOWER.encode(&take(32))),
         "text" => {
@@ -307,13 +316,21 @@ fn the_headers_are_those_of_the_page() {
     let header = table(&page, "## Block header");
     assert_eq!(measured(&header), Some(openoutcry::journal::block::BLOCK_HEADER_BYTES));
     assert_eq!(measured(&table(&page, "## Record header")), Some(record::RECORD_HEADER_BYTES));
-    assert!(page.contains("60,000 bytes at most") && page.contains("59,936 bytes at most"));
+    assert!(page.contains("60,000 bytes at most") && page.contains("59,896 bytes at most"));
     assert_eq!(openoutcry::journal::block::BLOCK_BYTES_MAX, 60_000);
-    assert_eq!(record::RECORD_BYTES_MAX, 59_936);
+    assert_eq!(record::RECORD_BYTES_MAX, 59_896);
     let side_files = table(&page, "## Data directory");
     assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
 
+    let snapshot = table(&page, "## Snapshots");
+    assert_eq!(
+        measured(&snapshot),
+        Some(openoutcry::journal::snapshot::header::SNAPSHOT_HEADER_BYTES)
+    );
+    assert_eq!(openoutcry::journal::snapshot::stream::CHUNK_BYTES, 1_048_576);
+
     let block = &example()[1];
+    assert!(block.recorded().through == Sequence::new(2), "the example shows results");
     let at = |field: &str| {
         let row = header.iter().find(|row| row.field == field).unwrap();
         &block.bytes()[row.offset.parse().unwrap()..]
@@ -322,6 +339,8 @@ fn the_headers_are_those_of_the_page() {
     assert!(at("first").starts_with(&block.first().get().to_le_bytes()));
     assert!(at("count").starts_with(&[2, 0, 0, 0]));
     assert!(at("previous").starts_with(&example()[0].hash().0));
+    assert!(at("results_through").starts_with(&block.recorded().through.get().to_le_bytes()));
+    assert!(at("results").starts_with(&block.recorded().hash.0));
     let (first, previous) = (Sequence::new(258), block.hash());
     assert!(Marker::Refused { first, previous }.encode()[8..].starts_with(&[2, 1, 0]));
     assert!(Witness { last: first, hash: previous }.encode()[16..].starts_with(&previous.0));
@@ -385,26 +404,129 @@ fn the_recovery_table_names_every_reason() {
     }
 }
 
+/// The tests named in the last column of the table that begins with this row.
+fn holders(page: &str, heading: &str) -> Vec<String> {
+    let (_, below) = page.split_once(heading).unwrap();
+    let rows = below.lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.flat_map(|row| {
+        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
+        holders.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
 #[test]
 fn the_tests_that_the_page_names_exist() {
-    let tests = fs::read_to_string(root().join("tests/recovery.rs")).unwrap();
+    let files = ["tests/recovery.rs", "tests/results.rs", "replay/src/verify/changed.rs"];
+    let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
     let page = page();
-    let (_, promises) = page.split_once("| defect |").unwrap();
-    let rows = promises.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let mut named = 0;
-    for row in rows {
-        let holders = row.trim_matches('|').rsplit('|').next().unwrap();
-        for name in holders.split('`').skip(1).step_by(2) {
+    let promises = [("| defect |", 9), ("| what was changed |", 6)];
+    for (heading, named_min) in promises {
+        let named = holders(&page, heading);
+        assert!(named.len() >= named_min, "{named:?}");
+        for name in named {
             let there = if name.contains('/') {
-                root().join(name).exists()
+                root().join(&name).exists()
             } else {
                 tests.contains(&format!("fn {name}("))
             };
             assert!(there, "{name}");
-            named += 1;
         }
     }
-    assert!(named >= 9);
+}
+
+/// A block's checksum, as the page says it.
+fn crc_of(block: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&block[..28]);
+    crc.update(&block[32..]);
+    crc.finalize()
+}
+
+/// The page's table of effects: by number, the name and the fields.
+fn effects_table(page: &str) -> BTreeMap<u8, (String, Vec<Row>)> {
+    let kinds = kinds(page);
+    let (_, below) = page.split_once("| number | effect | fields |\n|---|---|---|\n").unwrap();
+    let field = |text: &str| {
+        if let Some(kind) = text.strip_prefix("fields of `") {
+            let kind = kind.trim_end_matches('`');
+            return kinds.iter().find(|(_, name, ..)| name == kind).unwrap().3.clone();
+        }
+        let (name, kind) = text.strip_prefix('`').unwrap().split_once("` ").unwrap();
+        let (field, kind) = (name.to_owned(), kind.to_owned());
+        vec![Row { offset: String::new(), size: String::new(), kind, field }]
+    };
+    let rows = below.lines().take_while(|line| line.starts_with('|'));
+    rows.map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let fields = cells[2].split(", ").flat_map(field).collect();
+        (cells[0].parse().unwrap(), (cells[1].trim_matches('`').to_owned(), fields))
+    })
+    .collect()
+}
+
+/// An effect's name as the page writes it.
+fn page_name(effect: &Effect) -> String {
+    let debug = format!("{effect:?}");
+    let name = debug.chars().take_while(char::is_ascii_alphanumeric);
+    let snake = name.flat_map(|c| [c.is_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
+    snake.flatten().collect::<String>().trim_start_matches('_').to_owned()
+}
+
+/// Every effect of every golden journal is spelled as the page says, to the last byte.
+#[test]
+fn the_effects_are_those_of_the_page() {
+    let effects = effects_table(&page());
+    assert!(page().contains("| 2 | u16 | version | 1, the"));
+    assert_eq!(EFFECTS_VERSION, 1);
+    let mut seen = BTreeMap::new();
+    for entry in fs::read_dir(root().join("tests/golden/v1")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "journal") {
+            continue;
+        }
+        let blocks = PortableFile::open(&path).unwrap();
+        replay(blocks, &mut Replayer::new(), |_, told| {
+            for effect in told {
+                let mut bytes = Vec::new();
+                write_effect(effect, &mut bytes);
+                let (name, rows) = &effects[&bytes[0]];
+                assert_eq!(*name, page_name(effect));
+                let mut fields = &bytes[1..];
+                let value = by_table(rows, &mut fields);
+                assert!(fields.is_empty(), "the table ends before {name}");
+                seen.insert(name.clone(), (value, effect.clone()));
+            }
+        })
+        .unwrap();
+    }
+    let missing: Vec<_> = effects.values().filter(|(name, _)| !seen.contains_key(name)).collect();
+    assert!(missing.is_empty(), "no golden journal has {missing:?}");
+    let (value, Effect::TradeMade(trade)) = &seen["trade_made"] else { panic!("no trade") };
+    let party = |who: &str, party: Party| {
+        assert_eq!(value[format!("{who}_order")], party.order.0.get());
+        assert_eq!(value[format!("{who}_user")], party.user.0);
+        assert_eq!(value[format!("{who}_remaining")], party.remaining.get());
+    };
+    party("taker", trade.taker);
+    party("maker", trade.maker);
+    assert_eq!(
+        (&value["price"], &value["quantity"]),
+        (&json!(trade.price.get()), &json!(trade.quantity.get()),)
+    );
+    let (value, Effect::PositionChanged { yes, no, realised, .. }) = &seen["position_changed"]
+    else {
+        panic!("no position")
+    };
+    for (side, holding) in [("yes", yes), ("no", no)] {
+        assert_eq!(value[format!("{side}_held")], holding.held.get());
+        assert_eq!(value[format!("{side}_locked")], holding.locked.get());
+        assert_eq!(value[format!("{side}_cost")], holding.cost.get());
+        assert_eq!(value[format!("{side}_copy_from")], json!(holding.copy_from.map(|user| user.0)));
+    }
+    assert_eq!(value["realised"], realised.get().to_string());
+    let (value, Effect::Refused(reject)) = &seen["refused"] else { panic!("no refusal") };
+    assert_eq!(value["code"], reject.code());
 }
 
 /// A venue opens and takes an order.
@@ -413,6 +535,12 @@ fn example() -> Vec<Block> {
     let ann = Command::CreateUser { profile_name: "ann".to_owned(), profile_pic: String::new() };
     let opening = vec![Command::OpenVenue(Rules::current()), ann];
     let first = block_after(&Head::START, time(1_700_000_000_000), opening);
+    let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
+    for record in first.records() {
+        let mut effects = Vec::new();
+        exchange.apply(record, &mut effects).unwrap();
+        log.push(record, &effects);
+    }
     let order = Command::PlaceOrder(PlaceOrder {
         user: UserNo(0),
         market: MarketNo(7),
@@ -429,7 +557,7 @@ fn example() -> Vec<Block> {
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
     let once = Some(Box::new(Once { caller, key, part: 0, body: BodyHash([7; 32]) }));
     let orders = vec![Asked { once, command: order }, Command::AdvanceClock.into()];
-    let second = block_after(&first.head(), time(1_700_000_000_250), orders);
+    let second = block_with(&first.head(), time(1_700_000_000_250), orders, log.seal());
     vec![first, second]
 }
 
@@ -508,7 +636,7 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         let asked =
             |record: &Record| Asked { once: record.once.clone(), command: record.command.clone() };
         let commands = block.records().iter().map(asked).collect();
-        let again = block_after(&head, block.records()[0].time, commands);
+        let again = block_with(&head, block.records()[0].time, commands, block.recorded());
         assert_eq!(again.bytes(), bytes);
         head = block.head();
     }
@@ -519,8 +647,10 @@ fn line(record: &Record, block: &Block) -> Value {
     let kind = kind_of(&record.command);
     let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
     json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
-        "once": once_fields(record.once.as_deref()), "fields": fields(&record.command), "block": block.first().get(),
-        "hash": block.hash().to_string() })
+        "once": once_fields(record.once.as_deref()), "fields": fields(&record.command),
+        "block": block.first().get(),
+        "hash": block.hash().to_string(), "results_through": block.recorded().through.get(),
+        "results": block.recorded().hash.to_string() })
 }
 
 fn run_reader(file: &Path) -> Option<std::process::Output> {
@@ -538,7 +668,10 @@ fn the_reader_in_python_agrees() {
         let draw = (prop::collection::vec(asked(), 1..12), time());
         let (commands, drawn) = draw.new_tree(&mut runner).unwrap().current();
         stamp = stamp.max(TimeMs::new(drawn.get() / 2).unwrap());
-        let block = block_after(journal.head(), stamp, commands);
+        // The reader cannot replay: any hash will do.
+        let hash = ResultsHash(journal.head().hash.0);
+        let recorded = Results { through: journal.head().sequence, hash };
+        let block = block_with(journal.head(), stamp, commands, recorded);
         expected.extend(block.records().iter().map(|record| line(record, &block)));
         journal.append(block).unwrap();
     }
@@ -564,6 +697,23 @@ fn the_reader_in_python_agrees() {
         fs::write(&file, flipped).unwrap();
         let output = run_reader(&file).unwrap();
         assert_eq!(output.status.code(), Some(3), "byte {}", sound.len() * part / 12);
+    }
+    // Sound blocks that record results of their own, of fewer than before, and up to no end.
+    let other = |through| Results { through: Sequence::new(through), hash: ResultsHash([7; 32]) };
+    let first = block_after(&Head::START, stamp, vec![Command::AdvanceClock; 2]);
+    let clock =
+        |head: &Head, recorded| block_with(head, stamp, vec![Command::AdvanceClock], recorded);
+    let second = clock(&first.head(), other(2));
+    for (through, sound) in [(2, true), (3, true), (1, false), (0, false), (4, false)] {
+        let recorded = if through == 0 { Results::NONE } else { other(through.min(3)) };
+        let third = clock(&Head { results_through: Sequence::ZERO, ..second.head() }, recorded);
+        let mut third = third.bytes().to_vec();
+        third[64] = u8::try_from(through).unwrap();
+        let crc = crc_of(&third);
+        third[28..32].copy_from_slice(&crc.to_le_bytes());
+        fs::write(&file, [first.bytes(), second.bytes(), &third].concat()).unwrap();
+        let output = run_reader(&file).unwrap();
+        assert_eq!(output.status.success(), sound, "results through {through}");
     }
     // Sound blocks in the wrong order, and a first block left out.
     let first = openoutcry::journal::block::block_bytes(&sound).unwrap();

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::results::{Results, ResultsLog};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::script;
 use openoutcry::exchange::units::{Sequence, TimeMs};
@@ -29,20 +30,24 @@ use openoutcry::journal::block::{Block, BlockBuilder, Head};
 use openoutcry::journal::fields::{KINDS, kind_of};
 use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable::{self, PortableFile};
-use openoutcry::journal::replay::replay;
+use openoutcry::journal::replay::{Replayer, replay};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Conversations of `tests/scripts` that were kept as journals.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 14] = [
     "amend",
     "average_cost",
+    "client_order_ids",
     "expiry",
+    "heartbeat",
+    "idempotency_keys",
     "life_cycle",
     "netting",
     "refusals",
     "self_trade",
     "settlement",
+    "switches",
     "time_in_force",
     "voiding",
 ];
@@ -120,14 +125,24 @@ fn source(name: &str) -> Vec<Record> {
 /// Blocks of one to seven records.
 fn blocks_of(records: &[Record]) -> Vec<Block> {
     let (mut head, mut blocks, mut rest) = (Head::START, Vec::new(), records);
+    let (mut exchange, mut log, mut effects) = (Exchange::new(), ResultsLog::default(), vec![]);
+    let mut recorded = Results::NONE;
     while !rest.is_empty() {
         let (now, later) = rest.split_at(rest.len().min(1 + blocks.len() % 7));
         let mut builder = BlockBuilder::new(&head);
         for record in now {
             builder.push(record.clone()).unwrap();
         }
-        let block = builder.build().unwrap();
+        let block = builder.build(recorded).unwrap();
         head = block.head();
+        // As a busy server does, each block records the results of the last but one.
+        recorded = log.sealed();
+        for record in block.records() {
+            effects.clear();
+            exchange.apply(record, &mut effects).unwrap();
+            log.push(record, &effects);
+        }
+        log.seal();
         blocks.push(block);
         rest = later;
     }
@@ -137,9 +152,9 @@ fn blocks_of(records: &[Record]) -> Vec<Block> {
 /// What a journal comes to, in words that can be compared: its end, its state, its fills and its
 /// refusals.
 fn told(journal: &Path) -> String {
-    let mut exchange = Exchange::new();
+    let mut replayer = Replayer::new();
     let (mut lines, mut records) = (String::new(), 0);
-    let head = replay(PortableFile::open(journal).unwrap(), &mut exchange, |record, effects| {
+    let head = replay(PortableFile::open(journal).unwrap(), &mut replayer, |record, effects| {
         records += 1;
         for effect in effects {
             let at = record.sequence;
@@ -168,9 +183,10 @@ fn told(journal: &Path) -> String {
         }
     });
     let head = head.unwrap();
-    exchange.check().unwrap();
-    let digest = exchange.digest().unwrap();
-    format!("records {records}\nhead {} {}\nstate {digest}\n{lines}", head.sequence, head.hash)
+    replayer.exchange().check().unwrap();
+    let (digest, results) = (replayer.exchange().digest().unwrap(), replayer.results().hash);
+    let Head { sequence, hash, .. } = head;
+    format!("records {records}\nhead {sequence} {hash}\nstate {digest}\nresults {results}\n{lines}")
 }
 
 /// Adds what is missing of one golden journal; what is there stays as it is.
@@ -218,10 +234,11 @@ fn golden_journals_are_written_today_as_they_were() {
         let mut written = Vec::new();
         for block in PortableFile::open(&journal).unwrap() {
             let mut builder = BlockBuilder::new(&head);
-            for record in block.unwrap().records() {
+            let block = block.unwrap();
+            for record in block.records() {
                 builder.push(record.clone()).unwrap();
             }
-            let block = builder.build().unwrap();
+            let block = builder.build(block.recorded()).unwrap();
             head = block.head();
             written.extend_from_slice(block.bytes());
         }

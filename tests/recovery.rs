@@ -9,6 +9,7 @@ mod records;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use faults::{Disk, Fault, Faulty};
 use openoutcry::exchange::command::Command;
@@ -18,7 +19,9 @@ use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::{MemoryJournal, MemoryStore};
 use openoutcry::journal::recovery::Reason;
 use openoutcry::journal::sled::{SledJournal, SledStore};
-use openoutcry::journal::store::{BlockStore, OpenError, Step, StoreError, StoredJournal};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, OpenError, Step, StoreError, StoredJournal,
+};
 use openoutcry::journal::{Damage, Journal, JournalError};
 use records::{block_after, chain, largest_block};
 
@@ -246,6 +249,9 @@ impl BlockStore for Vanishing {
     }
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.attest(witness)
+    }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.source()
     }
 }
 

@@ -256,6 +256,43 @@ fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
     }
 }
 
+#[test]
+fn a_start_from_a_snapshot_shows_every_byte_that_a_start_without_shows() {
+    let data = tempfile::tempdir().unwrap();
+    let snapshots = data.path().join("snapshots");
+    let often = || {
+        let mut command = serve(data.path());
+        command.args(["--snapshot-every", "1"]);
+        Server::from(command)
+    };
+    let mut server = often();
+    let (keys, market) = traded(&server);
+    let before = everything(&server, &keys, &market);
+    let views = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.unwrap().path().extension().is_some_and(|extension| extension == "views")
+    };
+    while !std::fs::read_dir(&snapshots).unwrap().any(views) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // Killed, it may leave one unfinished.
+    std::fs::write(snapshots.join("00000000000000000099.state.part"), "half").unwrap();
+    server.signal("KILL");
+    server.process.wait().unwrap();
+
+    let server = Server::start(data.path());
+    assert_eq!(everything(&server, &keys, &market), before);
+    assert!(!snapshots.join("00000000000000000099.state.part").exists());
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0));
+    assert!(log.contains("a snapshot was restored"), "{log}");
+
+    std::fs::remove_dir_all(&snapshots).unwrap();
+    let server = Server::start(data.path());
+    assert_eq!(everything(&server, &keys, &market), before);
+    let (_, log) = server.stop();
+    assert!(!log.contains("a snapshot was restored"), "{log}");
+}
+
 /// The state digest of a journal, by a plain replay without any server.
 fn replayed(data: &Path) -> (Sequence, String) {
     let (journal, _) = SledJournal::open_existing(data).unwrap();
@@ -379,6 +416,8 @@ fn help_teaches() {
         "OPENOUTCRY_OPERATOR_KEY",
         "OPENOUTCRY_LOG",
         "--log-format",
+        "--snapshot-every",
+        "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
     ] {
         assert!(help.contains(word), "{word} in\n{help}");

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::ResultsLog;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
@@ -18,9 +19,11 @@ use openoutcry::journal::block::{Block, BlockBuilder, BlockFault, Head};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::{ReplayError, replay};
+use openoutcry::journal::replay::{ReplayError, Replayer, replay};
 use openoutcry::journal::sled::SledStore;
-use openoutcry::journal::store::{BlockStore, OpenError, StoreError, Stored, StoredJournal};
+use openoutcry::journal::store::{
+    BlockSource, BlockStore, OpenError, StoreError, Stored, StoredJournal,
+};
 use openoutcry::journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
@@ -39,14 +42,18 @@ fn venue() -> Venue {
     let flow = Flow::read(sample::flow(), Some(LINES)).unwrap();
     let mut head = Head::START;
     let mut exchange = Exchange::new();
+    let (mut log, mut effects) = (ResultsLog::default(), Vec::new());
     let (mut blocks, mut states) = (Vec::new(), vec![exchange.digest().unwrap()]);
     for records in FlowRecords::of(&flow).records.chunks(RECORDS) {
         let mut builder = BlockBuilder::new(&head);
         for record in records {
-            exchange.apply(record, &mut Vec::new()).unwrap();
+            effects.clear();
+            exchange.apply(record, &mut effects).unwrap();
+            log.push(record, &effects);
             builder.push(record.clone()).unwrap();
         }
-        let block = builder.build().unwrap();
+        let block = builder.build(log.sealed()).unwrap();
+        log.seal();
         head = block.head();
         blocks.push(block);
         states.push(exchange.digest().unwrap());
@@ -78,8 +85,8 @@ fn a_portable_file_cut_or_changed_anywhere_is_read_up_to_the_damage() {
             let cut = bytes.len() < blocks[damaged].bytes().len();
             let rest: &[u8] = if cut { &[] } else { &after };
             fs::write(&path, [&sound, &bytes, rest].concat()).unwrap();
-            let mut exchange = Exchange::new();
-            let read = replay(PortableFile::open(&path).unwrap(), &mut exchange, |_, _| {});
+            let mut replayer = Replayer::new();
+            let read = replay(PortableFile::open(&path).unwrap(), &mut replayer, |_, _| {});
             let head = blocks[damaged - 1].head();
             match read {
                 // A file that ends between two blocks is whole up to there.
@@ -90,16 +97,17 @@ fn a_portable_file_cut_or_changed_anywhere_is_read_up_to_the_damage() {
                 }
                 Err(other) => panic!("{other}"),
             }
-            assert_eq!(exchange.digest().unwrap(), states[damaged], "nothing of it was applied");
+            let state = replayer.exchange().digest().unwrap();
+            assert_eq!(state, states[damaged], "nothing of it was applied");
             tried += 1;
         }
     }
     let whole: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
     fs::write(&path, whole).unwrap();
-    let mut exchange = Exchange::new();
-    let read = replay(PortableFile::open(&path).unwrap(), &mut exchange, |_, _| {});
+    let mut replayer = Replayer::new();
+    let read = replay(PortableFile::open(&path).unwrap(), &mut replayer, |_, _| {});
     assert_eq!(read.unwrap(), blocks[blocks.len() - 1].head());
-    assert_eq!(exchange.digest().unwrap(), states[blocks.len()]);
+    assert_eq!(replayer.exchange().digest().unwrap(), states[blocks.len()]);
     assert!(tried > 1_000, "{tried}");
 }
 
@@ -142,6 +150,9 @@ impl<S: BlockStore> BlockStore for Shared<S> {
     }
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.0.lock().unwrap().attest(witness)
+    }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.0.lock().unwrap().source()
     }
 }
 

@@ -1,14 +1,20 @@
 //! `account`: a user's money, positions and open orders at a moment.
+//!
+//! Of all that happened only what concerns this user is remembered: the names of users and
+//! markets, the user's own holdings, and which of the user's orders stand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
-use openoutcry::exchange::effect::{Applied, Effect};
+use openoutcry::exchange::effect::{Applied, Effect, Party};
+use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
+use openoutcry::exchange::orders::Order;
+use openoutcry::exchange::units::TimeMs;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::accounts::UserRow;
-use openoutcry::projection::orders::OrderRow;
 use openoutcry::projection::positions::{PositionRow, Resolution};
 use serde_json::{Value, json};
 
@@ -19,8 +25,67 @@ use crate::reference::Reference;
 use crate::register::{side_name, spoken};
 use crate::source::Source;
 
-/// The read model that a server had at the moment.
-struct Reader(ReadModel);
+/// The read model that a server had at the moment, as far as it concerns one user.
+struct Reader {
+    named: Reference,
+    user: Option<UserNo>,
+    model: ReadModel,
+    /// The user's orders that stand, with the time at which each was placed.
+    open: BTreeMap<OrderNo, TimeMs>,
+    /// The effects of the record at hand that concern the user.
+    kept: Vec<Effect>,
+}
+
+impl Reader {
+    fn of(named: Reference) -> Reader {
+        let (model, open, kept) = (ReadModel::new(), BTreeMap::new(), Vec::new());
+        Reader { named, user: None, model, open, kept }
+    }
+
+    /// Whether an effect is the user's own, or names somebody or something that the user's
+    /// effects refer to. Nothing that grows with history passes.
+    fn concerns(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::VenueOpened(_)
+            | Effect::UserCreated { .. }
+            | Effect::CategoryCreated { .. }
+            | Effect::EventCreated { .. }
+            | Effect::EventRevised { .. }
+            | Effect::MarketCreated { .. }
+            | Effect::MarketRevised { .. }
+            | Effect::MarketMoved { .. } => true,
+            Effect::AccountChanged { user, .. }
+            | Effect::PositionChanged { user, .. }
+            | Effect::PositionSettled { user, .. } => self.user == Some(*user),
+            _ => false,
+        }
+    }
+
+    /// Keeps the list of the user's open orders.
+    fn follow_orders(&mut self, record: &Record, effect: &Effect) {
+        match effect {
+            Effect::UserCreated { user, .. }
+                if self.named.names_user(UserId::derive(record.time, record.sequence, 0)) =>
+            {
+                self.user = Some(*user);
+            }
+            Effect::OrderAccepted { order, terms } if self.user == Some(terms.user) => {
+                self.open.insert(*order, record.time);
+            }
+            Effect::OrderCancelled { order, user, .. } if self.user == Some(*user) => {
+                self.open.remove(order);
+            }
+            Effect::TradeMade(trade) => {
+                for Party { order, remaining, .. } in [trade.taker, trade.maker] {
+                    if remaining.is_zero() {
+                        self.open.remove(&order);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
 
 impl Listener for Reader {
     fn after(
@@ -29,21 +94,41 @@ impl Listener for Reader {
         record: &Record,
         effects: &[Effect],
     ) -> Result<(), Failure> {
-        self.0.fold(&Applied { sequence: record.sequence, time: record.time, effects });
+        self.kept.clear();
+        for effect in effects {
+            self.follow_orders(record, effect);
+            if self.concerns(effect) {
+                self.kept.push(effect.clone());
+            }
+        }
+        let (sequence, time) = (record.sequence, record.time);
+        self.model.fold(&Applied { sequence, time, effects: &self.kept });
         Ok(())
     }
+}
+
+/// An order that stands.
+struct Standing<'a> {
+    id: OrderId,
+    order: &'a Order,
+    placed: TimeMs,
 }
 
 /// Says how a user stood at a moment.
 pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
-    let mut reader = Reader(ReadModel::new());
-    pass(&mut source, at, false, &mut reader)?;
-    let model = reader.0;
-    let row = model.accounts.users_newest_first().find(|row| user.names_user(row.id));
-    let row = row.ok_or_else(|| Failure::Failed(format!("{user} made no user by then")))?;
+    let mut reader = Reader::of(user);
+    let exchange = pass(&mut source, at, false, &mut reader)?.exchange;
+    let model = reader.model;
+    let row = reader.user.and_then(|user| model.accounts.user(user));
+    let row = row.ok_or_else(|| Failure::not_found(format!("{user} made no user by then")))?;
     let positions = model.positions.of(row.no);
-    let orders: Vec<&OrderRow> = model.orders.open_of(row.no).collect();
+    let newest_first = reader.open.iter().rev();
+    let standing = newest_first.filter_map(|(no, placed)| {
+        let order = exchange.order(*no)?;
+        Some(Standing { id: no.id(*placed), order, placed: *placed })
+    });
+    let orders: Vec<Standing<'_>> = standing.collect();
     let text = text(&model, row, &positions, &orders);
     let value = json!({
         "ok": true,
@@ -72,18 +157,19 @@ fn position(model: &ReadModel, row: &PositionRow) -> Value {
     })
 }
 
-fn order(model: &ReadModel, row: &OrderRow) -> Value {
+fn order(model: &ReadModel, row: &Standing<'_>) -> Value {
+    let Standing { id, order, placed } = row;
     json!({
-        "order_id": row.id.to_string(),
-        "sequence": row.no.0.get(),
-        "market_id": model.catalogue.market(row.market).map(|market| market.id.to_string()),
-        "outcome": row.wording.outcome.id(),
-        "side": side_name(row.wording.side),
-        "price": row.price.to_string(),
-        "quantity": row.quantity.to_string(),
-        "filled": row.filled.to_string(),
-        "remaining": row.remaining.to_string(),
-        "placed": rfc3339(row.created_at),
+        "order_id": id.to_string(),
+        "sequence": order.no.0.get(),
+        "market_id": model.catalogue.market(order.market).map(|market| market.id.to_string()),
+        "outcome": order.wording.outcome.id(),
+        "side": side_name(order.wording.side),
+        "price": order.wording.yes_price(order.price).to_string(),
+        "quantity": order.quantity.to_string(),
+        "filled": order.filled.to_string(),
+        "remaining": order.quantity.saturating_minus(order.filled).to_string(),
+        "placed": rfc3339(*placed),
     })
 }
 
@@ -91,9 +177,9 @@ fn text(
     model: &ReadModel,
     user: &UserRow,
     positions: &[&PositionRow],
-    orders: &[&OrderRow],
+    orders: &[Standing<'_>],
 ) -> String {
-    let question = |market| {
+    let question = |market: MarketNo| {
         let row = model.catalogue.market(market);
         row.map_or_else(String::new, |row| format!("{} ({})", row.draft.questions.en, row.id))
     };
@@ -123,18 +209,17 @@ fn text(
         );
     }
     let _ = writeln!(text, "\nopen orders: {}", orders.len());
-    for row in orders {
+    for Standing { id, order, placed } in orders {
         let _ = writeln!(
             text,
-            "  {} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}",
-            row.id,
-            spoken(row.wording),
-            row.quantity,
-            row.price,
-            row.filled,
-            row.remaining,
-            rfc3339(row.created_at),
-            question(row.market)
+            "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}",
+            spoken(order.wording),
+            order.quantity,
+            order.wording.yes_price(order.price),
+            order.filled,
+            order.quantity.saturating_minus(order.filled),
+            rfc3339(*placed),
+            question(order.market)
         );
     }
     text

@@ -1,7 +1,12 @@
 //! What the tool answers, on which channel and with which exit code.
+//!
+//! Answers go to stdout, and so do the faults of a journal, which are answers too. With `--json`
+//! everything on stdout is JSON, errors included; without it, errors that say nothing about the
+//! journal go to stderr. Where stdout is a stream of rows, what ended it goes to stderr.
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use openoutcry::exchange::invariant::Broken;
@@ -15,6 +20,8 @@ use crate::moment::rfc3339;
 const SOUND: u8 = 0;
 /// Exit code of a failure that says nothing about the journal.
 const FAILED: u8 = 1;
+/// Exit code of a command line that makes no sense.
+const MISUSED: u8 = 2;
 /// Exit code of a journal at fault, and of two journals that are not the same.
 const AT_FAULT: u8 = 3;
 
@@ -50,13 +57,28 @@ impl Failure {
     pub fn failed(error: impl fmt::Display) -> Failure {
         Failure::Failed(error.to_string())
     }
+
+    /// What was asked for is not in the journal, or not yet.
+    pub fn not_found(what: impl fmt::Display) -> Failure {
+        Failure::Failed(format!("NOT_FOUND: {what}"))
+    }
+
+    /// A file could not be read.
+    pub fn reading(path: &Path, error: &io::Error) -> Failure {
+        Failure::Failed(format!("CANNOT_READ: {}: {error}", path.display()))
+    }
+
+    /// A file could not be written.
+    pub fn writing(path: &Path, error: impl fmt::Display) -> Failure {
+        Failure::Failed(format!("CANNOT_WRITE: {}: {error}", path.display()))
+    }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderLeft,
-            _ => Failure::Failed(format!("cannot write the answer: {error}")),
+            _ => Failure::Failed(format!("CANNOT_WRITE: the answer: {error}")),
         }
     }
 }
@@ -73,8 +95,26 @@ impl From<Broken> for Failure {
     }
 }
 
-/// Prints what a question came to. Answers, faults of the journal included, go to stdout; if
-/// stdout is a stream of rows, what ended it goes to stderr.
+/// The code that an error begins with, as in `OPEN_LOCKED: ...`.
+fn code_of(error: &str) -> &str {
+    let shouted = |code: &&str| {
+        let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        code.len() > 2 && code.bytes().all(letter)
+    };
+    error.split(':').next().filter(shouted).unwrap_or("FAILED")
+}
+
+/// Gives an error's fields its code.
+fn with_code(mut value: Value) -> Value {
+    let error = value.get("error").and_then(Value::as_str).unwrap_or_default();
+    let code = code_of(error).to_owned();
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("code".to_owned(), code.into());
+    }
+    value
+}
+
+/// Prints what a question came to.
 pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> ExitCode {
     let (printed, code) = match result {
         Ok(Answer::Streamed) | Err(Failure::ReaderLeft) => (Ok(()), SOUND),
@@ -85,23 +125,38 @@ pub fn print(result: Result<Answer, Failure>, json: bool, streams: bool) -> Exit
                 if json { writeln!(out, "{value}") } else { out.write_all(text.as_bytes()) };
             (printed, if sound { SOUND } else { AT_FAULT })
         }
-        Err(failure) => {
-            let (value, code) = match failure {
-                Failure::Damaged(value) => (value, AT_FAULT),
-                Failure::Failed(error) => (json!({ "ok": false, "error": error }), FAILED),
-                Failure::ReaderLeft => (Value::Null, SOUND),
-            };
+        Err(Failure::Damaged(value)) => {
+            let value = with_code(value);
             let printed = if streams {
                 fields(&mut io::stderr().lock(), &value, json)
             } else {
                 fields(&mut io::stdout().lock(), &value, json)
             };
-            (printed, code)
+            (printed, AT_FAULT)
         }
+        Err(Failure::Failed(error)) => (complain(&error, json, streams), FAILED),
     };
     match printed.map_err(Failure::from) {
         Ok(()) | Err(Failure::ReaderLeft) => ExitCode::from(code),
         Err(_) => ExitCode::from(FAILED),
+    }
+}
+
+/// Says what is wrong with a command line.
+pub fn misuse(error: &str) -> ExitCode {
+    let value = json!({ "ok": false, "error": error.trim_end(), "code": "USAGE" });
+    // Nobody is left to be told that nobody is left.
+    drop(writeln!(io::stdout().lock(), "{value}"));
+    ExitCode::from(MISUSED)
+}
+
+/// Says why there is no answer.
+fn complain(error: &str, json: bool, streams: bool) -> io::Result<()> {
+    let value = with_code(json!({ "ok": false, "error": error }));
+    match (json, streams) {
+        (false, _) => writeln!(io::stderr().lock(), "openoutcry-replay: {error}"),
+        (true, true) => writeln!(io::stderr().lock(), "{value}"),
+        (true, false) => writeln!(io::stdout().lock(), "{value}"),
     }
 }
 
@@ -131,4 +186,19 @@ pub fn head_fields(head: &Head) -> Value {
         "time_ms": head.time.get(),
         "time": begun.then(|| rfc3339(head.time)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_a_code() {
+        assert_eq!(code_of("OPEN_LOCKED: somebody has it open"), "OPEN_LOCKED");
+        for plain in ["", "no such file", "X: y", "Os error: 2"] {
+            assert_eq!(code_of(plain), "FAILED", "{plain}");
+        }
+        let value = with_code(json!({ "ok": false, "error": "NOT_FOUND: record 9 made nothing" }));
+        assert_eq!(value["code"], "NOT_FOUND");
+    }
 }

@@ -115,7 +115,8 @@ fn walk(
         };
         effects.clear();
         exchange.apply(&record, &mut effects).map_err(|error| {
-            Stop::Failed(Failure::failed(format!("{}: {error}", record.sequence)))
+            let at = record.sequence;
+            Stop::Failed(Failure::Failed(format!("REPLAY_BROKEN: record {at}: {error}")))
         })?;
         parting.scribe.follow(&record, &effects);
         parting.shared = record.sequence.get();
@@ -167,6 +168,7 @@ fn tell(parting: &Parting, paths: [&Path; 2], heads: &[Head; 2]) -> Answer {
     }
     let value = json!({
         "ok": equal,
+        "code": if equal { Value::Null } else { "JOURNALS_DIFFER".into() },
         "result": result,
         "shared": shared,
         "first": shown(first),

@@ -19,8 +19,6 @@ pub fn export(journal: &Path, out: &Path) -> Result<Answer, Failure> {
         Err(ExportError::Journal(error)) => {
             Err(journal_failure(&error, source.offset(), &Head::START))
         }
-        Err(ExportError::File(error)) => {
-            Err(Failure::Failed(format!("cannot write {}: {error}", out.display())))
-        }
+        Err(ExportError::File(error)) => Err(Failure::writing(out, error)),
     }
 }

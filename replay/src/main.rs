@@ -11,15 +11,18 @@ mod explain;
 mod export;
 mod fills;
 mod moment;
+mod newfile;
 mod pass;
 mod progress;
 mod rebuild;
 mod reference;
 mod register;
+mod report;
 mod source;
 mod tally;
 mod verify;
 
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,6 +32,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use fills::{Format, Wanted};
 use moment::Moment;
 use reference::Reference;
+use report::Wish;
 
 const AFTER_HELP: &str = "\
 A JOURNAL is a data directory of a stopped server, a copy of one, or a file made by `export`. A
@@ -41,6 +45,11 @@ A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), 
 after the last record not later than it. Users, markets and orders go by their id as clients saw
 it, or by the sequence number of the record that made them.
 
+With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
+error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal; other errors go to stderr unless --json is given, and what ends a stream of rows always
+does. Long work shows a bar where stderr is a terminal. Memory grows with users, markets and open
+orders, never with the journal's length. Files are made whole or not at all and never overwrite.
+
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
 journals are not the same.
@@ -50,9 +59,11 @@ Examples:
   openoutcry-replay verify journal.blocks
   openoutcry-replay rebuild journal.blocks --at 2026-08-10T18:00:00Z
   openoutcry-replay fills journal.blocks --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay fills journal.blocks --format parquet -o fills.parquet
   openoutcry-replay book journal.blocks 0198f3a2-... --at 1342 --levels 5
   openoutcry-replay account journal.blocks 0198f3a1-... --at 1342
   openoutcry-replay explain journal.blocks 1342
+  openoutcry-replay report journal.blocks --market 0198f3a2-... -o report.html
   openoutcry-replay diff yesterday.blocks journal.blocks
   openoutcry-replay dump journal.blocks --from 1300 --to 1342";
 
@@ -60,7 +71,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "openoutcry-replay", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Answers as JSON: one line, or a line a row.
+    /// Answers as JSON: one line, or a line a row; errors too.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -76,7 +87,8 @@ struct Asked {
 
 #[derive(Subcommand)]
 enum Question {
-    /// Is it whole? Every block, and after every block everything that is always true.
+    /// Is it whole? Every block, the results that it records, and after every block everything that
+    /// is always true.
     Verify {
         #[command(flatten)]
         asked: Asked,
@@ -100,6 +112,7 @@ enum Question {
         at: Option<Moment>,
     },
     /// Who traded with whom? Every fill, in both parties' own words.
+    #[command(after_help = fills::COLUMNS_HELP)]
     Fills {
         #[command(flatten)]
         asked: Asked,
@@ -108,6 +121,9 @@ enum Question {
         /// How rows are written; with --json, ndjson. The default is a table.
         #[arg(long, value_enum)]
         format: Option<Format>,
+        /// A file to make; an existing one is left alone. Without it, to stdout.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// What stood in a market's book? For traders of yes and of no, best price first.
     Book {
@@ -144,6 +160,24 @@ enum Question {
         /// Up to a moment; without it, to the end.
         #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
         at: Option<Moment>,
+    },
+    /// What happened in a market? A page for the file: prices, depth, fills, and the proof.
+    #[command(after_help = report::REPORT_HELP)]
+    Report {
+        #[command(flatten)]
+        asked: Asked,
+        /// The market.
+        #[arg(long, value_parser = Reference::parse, value_name = "ID")]
+        market: Reference,
+        /// Shows the book at this moment; may be given more than once.
+        #[arg(long, value_parser = Moment::parse, value_name = "MOMENT")]
+        depth_at: Vec<Moment>,
+        /// Lists every fill, not only the first and the last.
+        #[arg(long)]
+        all_fills: bool,
+        /// The page to make; an existing file is left alone.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Where do two journals part? The first record that they do not share.
     Diff {
@@ -189,34 +223,63 @@ struct Which {
 }
 
 fn main() -> ExitCode {
-    let Arguments { json, question } = Arguments::parse();
-    let streams = matches!(question, Question::Fills { .. } | Question::Dump { .. });
+    let Arguments { json, question } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help is for people, whoever asks.
+        Err(error) if error.use_stderr() && env::args_os().any(|word| word == "--json") => {
+            return answer::misuse(&error.to_string());
+        }
+        Err(error) => error.exit(),
+    };
+    answer_question(question, json)
+}
+
+/// Asks the question and prints what it came to.
+fn answer_question(question: Question, json: bool) -> ExitCode {
+    let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
         Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
         Question::Export { data, out } => export::export(&data, &out),
         Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
-        Question::Fills { asked, which, format } => {
+        Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {
+                (Some(Format::Parquet), _) if output.is_none() => {
+                    return usage("a Parquet file needs a place: give it with -o FILE", json);
+                }
                 (None, false) => Format::Table,
-                (None | Some(Format::Ndjson), true) => Format::Ndjson,
-                (Some(format), false) => format,
-                (Some(_), true) => usage("--json writes fills as ndjson, in no other format"),
+                (None, true) => Format::Ndjson,
+                (Some(format), true) if output.is_none() && format != Format::Ndjson => {
+                    let error = "--json writes fills to stdout as ndjson; other formats need -o";
+                    return usage(error, json);
+                }
+                (Some(format), _) => format,
             };
             let Which { market, user, order, span: Span { from, to } } = which;
-            fills::fills(&asked.journal, Wanted { market, user, order, from, to }, format)
+            fills::fills(
+                &asked.journal,
+                Wanted { market, user, order, from, to },
+                format,
+                output.as_deref(),
+            )
         }
         Question::Book { asked, market, at, levels } => {
             book::book(&asked.journal, market, at, levels)
         }
         Question::Account { asked, user, at } => account::account(&asked.journal, user, at),
         Question::Explain { asked, order, at } => explain::explain(&asked.journal, order, at),
+        Question::Report { asked, market, depth_at, all_fills, output } => {
+            report::report(&asked.journal, &Wish { market, depth_at, all_fills }, &output)
+        }
         Question::Diff { first, second } => diff::diff(&first, &second),
         Question::Dump { asked, span } => dump::dump(&asked.journal, span.from, span.to, json),
     };
     answer::print(result, json, streams)
 }
 
-/// Ends with what is wrong with the command line.
-fn usage(error: &str) -> ! {
+/// Says what is wrong with the command line.
+fn usage(error: &str, json: bool) -> ExitCode {
+    if json {
+        return answer::misuse(error);
+    }
     Arguments::command().error(ErrorKind::ArgumentConflict, error).exit()
 }

@@ -53,6 +53,29 @@ pub fn rfc3339(time: TimeMs) -> String {
     )
 }
 
+/// A time for people: `2026-08-10 21:46:09.379`, UTC.
+pub fn when(time: TimeMs) -> String {
+    rfc3339(time).replacen('T', " ", 1).trim_end_matches('Z').to_owned()
+}
+
+/// How long it was from one time to another: `0.104 seconds`, `2 hours 5 minutes`.
+pub fn elapsed(from: TimeMs, to: TimeMs) -> String {
+    let ms = to.get().saturating_sub(from.get());
+    let (seconds, millis) = (ms.div_euclid(1_000), ms.rem_euclid(1_000));
+    let count = |count: i64, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) if millis == 0 => count(seconds, "second"),
+        (0, 0, 0) => format!("{seconds}.{millis:03} seconds"),
+        (0, 0, _) => format!("{} {}", count(minutes, "minute"), count(seconds % 60, "second")),
+        (0, ..) => format!("{} {}", count(hours, "hour"), count(minutes, "minute")),
+        _ => format!("{} {}", count(days, "day"), count(hours, "hour")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +90,17 @@ mod tests {
             assert!(Moment::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(rfc3339(TimeMs::MAX), "9999-12-31T23:59:59.999Z");
+        assert_eq!(when(TimeMs::MAX), "9999-12-31 23:59:59.999");
+        let start = TimeMs::new(500).unwrap();
+        for (ms, text) in [
+            (500, "0 seconds"),
+            (604, "0.104 seconds"),
+            (1_500, "1 second"),
+            (60_500, "1 minute 0 seconds"),
+            (7_500_500, "2 hours 5 minutes"),
+            (90_000_500, "1 day 1 hour"),
+        ] {
+            assert_eq!(elapsed(start, TimeMs::new(ms).unwrap()), text);
+        }
     }
 }

@@ -4,9 +4,11 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::invariant::Broken;
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::JournalError;
 use openoutcry::journal::block::{Block, BlockFault, Head};
+use openoutcry::journal::replay::{self, ReplayFault, Replayer};
 use serde_json::json;
 
 use crate::answer::Failure;
@@ -47,6 +49,10 @@ pub struct Fault {
 pub struct Reached {
     /// The state there.
     pub exchange: Exchange,
+    /// What all records up to there came to.
+    pub results: Results,
+    /// The last record whose results a block records.
+    pub confirmed: Sequence,
     /// The end of the last block of which a record was taken.
     pub head: Head,
     /// Blocks of which a record was taken.
@@ -56,7 +62,9 @@ pub struct Reached {
 /// What ended a pass before its end.
 enum Stop {
     Journal(JournalError),
-    Broken { block: Sequence, offset: u64, record: Sequence, error: String },
+    /// Found in the block of that first sequence, which begins at that byte.
+    Fault(ReplayFault, Sequence, u64),
+    State(Fault, Sequence, u64),
     Listener(Failure),
 }
 
@@ -74,62 +82,140 @@ pub fn pass(
     listener: &mut impl Listener,
 ) -> Result<Reached, Failure> {
     let progress = Progress::over(source.extent(), streams);
-    let mut reached = Reached { exchange: Exchange::new(), head: Head::START, blocks: 0 };
-    let walked = walk(source, until, &progress, listener, &mut reached);
+    let mut walk = Walk { replayer: Replayer::new(), head: Head::START, blocks: 0 };
+    let walked = walk.through(source, until, &progress, listener);
     drop(progress);
+    let Walk { replayer, head, blocks } = walk;
     walked.map_err(|stop| match stop {
         Stop::Listener(failure) => failure,
-        Stop::Journal(error) => journal_failure(&error, source.offset(), &reached.head),
-        Stop::Broken { block, offset, record, error } => Failure::Damaged(json!({
-            "ok": false,
-            "error": error,
-            "block": block.get(),
-            "record": record.get(),
-            "offset": source.offset().map(|_| offset),
-            "sound_until": record.get().saturating_sub(1),
-        })),
+        Stop::Journal(error) => journal_failure(&error, source.offset(), &head),
+        Stop::Fault(fault, block, offset) => {
+            replay_failure(&fault, block, source.offset().map(|_| offset))
+        }
+        Stop::State(Fault { record, broken }, block, offset) => {
+            let error = format!("STATE_BROKEN: after record {record}: {broken}");
+            let offset = source.offset().map(|_| offset);
+            damaged(&error, block, [record; 2], before(record), offset)
+        }
     })?;
-    Ok(reached)
+    let (results, confirmed) = (replayer.results(), replayer.confirmed());
+    Ok(Reached { exchange: replayer.into_exchange(), results, confirmed, head, blocks })
 }
 
-fn walk(
-    source: &mut Source,
-    until: Option<Moment>,
-    progress: &Progress,
-    listener: &mut impl Listener,
-    reached: &mut Reached,
-) -> Result<(), Stop> {
-    let mut effects = Vec::new();
-    let mut offset = 0_u64;
-    for block in source.blocks()? {
-        let block = block.map_err(Stop::Journal)?;
-        let (first, bytes) = (block.first(), size(block.bytes().len()));
-        let broken = |record, error| Stop::Broken { block: first, offset, record, error };
-        for (index, record) in block.records().iter().enumerate() {
-            if until.is_some_and(|until| until.is_before(record)) {
-                return Ok(());
-            }
-            if index == 0 {
-                reached.head = block.head();
-                reached.blocks = reached.blocks.saturating_add(1);
-            }
-            let exchange = &mut reached.exchange;
-            listener.before(exchange, record)?;
-            effects.clear();
-            exchange.apply(record, &mut effects).map_err(|error| {
-                let at = record.sequence;
-                broken(at, format!("REPLAY_BROKEN: record {at}: {error}"))
-            })?;
-            listener.after(exchange, record, &effects)?;
+/// A pass on its way.
+struct Walk {
+    replayer: Replayer,
+    head: Head,
+    blocks: u64,
+}
+
+/// Why the replay of a block ended before its end.
+enum End {
+    /// The moment has come.
+    Reached,
+    Failed(Failure),
+}
+
+/// A listener up to a moment.
+struct Until<'a, L> {
+    moment: Option<Moment>,
+    listener: &'a mut L,
+    /// Whether a record was taken.
+    taken: bool,
+}
+
+impl<L: Listener> replay::Listener for Until<'_, L> {
+    type Stop = End;
+
+    fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), End> {
+        if self.moment.is_some_and(|moment| moment.is_before(record)) {
+            return Err(End::Reached);
         }
-        listener.block_done(&reached.exchange, &block).map_err(|fault| {
-            let Fault { record, broken: error } = fault;
-            broken(record, format!("STATE_BROKEN: after record {record}: {error}"))
-        })?;
-        progress.passed(bytes, size(block.records().len()));
-        offset = offset.saturating_add(bytes);
+        self.taken = true;
+        self.listener.before(exchange, record).map_err(End::Failed)
     }
-    Ok(())
+
+    fn after(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), End> {
+        self.listener.after(exchange, record, effects).map_err(End::Failed)
+    }
+}
+
+impl Walk {
+    fn through(
+        &mut self,
+        source: &mut Source,
+        moment: Option<Moment>,
+        progress: &Progress,
+        listener: &mut impl Listener,
+    ) -> Result<(), Stop> {
+        let mut effects = Vec::new();
+        let mut offset = 0_u64;
+        for block in source.blocks()? {
+            let block = block.map_err(Stop::Journal)?;
+            let (first, bytes) = (block.first(), size(block.bytes().len()));
+            let mut until = Until { moment, listener: &mut *listener, taken: false };
+            effects.clear();
+            let applied = self.replayer.apply(&block, &mut effects, &mut until);
+            if until.taken {
+                self.head = block.head();
+                self.blocks = self.blocks.saturating_add(1);
+            }
+            match applied {
+                Ok(()) => {}
+                Err(replay::Stop::Listener(End::Reached)) => return Ok(()),
+                Err(replay::Stop::Listener(End::Failed(failure))) => return Err(failure.into()),
+                Err(replay::Stop::Fault(fault)) => return Err(Stop::Fault(fault, first, offset)),
+            }
+            let exchange = self.replayer.exchange();
+            let done = listener.block_done(exchange, &block);
+            done.map_err(|fault| Stop::State(fault, first, offset))?;
+            progress.passed(bytes, size(block.records().len()));
+            offset = offset.saturating_add(bytes);
+        }
+        Ok(())
+    }
+}
+
+/// What a replay found wrong: in which block, and in which of its or of earlier records.
+fn replay_failure(fault: &ReplayFault, block: Sequence, offset: Option<u64>) -> Failure {
+    let error = fault.to_string();
+    match *fault {
+        ReplayFault::Broken { at, .. } => damaged(&error, block, [at; 2], before(at), offset),
+        ReplayFault::ResultsDiffer { from, through, .. } => {
+            damaged(&error, block, [from, through], before(from), offset)
+        }
+        ReplayFault::ResultsPlace { .. } | ReplayFault::ResultsLag { .. } => {
+            damaged(&error, block, [block; 2], before(block), offset)
+        }
+    }
+}
+
+fn before(record: Sequence) -> u64 {
+    record.get().saturating_sub(1)
+}
+
+/// A fault in one of some records, shown by a block.
+fn damaged(
+    error: &str,
+    block: Sequence,
+    [first, last]: [Sequence; 2],
+    sound_until: u64,
+    offset: Option<u64>,
+) -> Failure {
+    Failure::Damaged(json!({
+        "ok": false,
+        "error": error,
+        "block": block.get(),
+        "record": first.get(),
+        "last_record": (last != first).then(|| last.get()),
+        "offset": offset,
+        "sound_until": sound_until,
+    }))
 }
 
 /// A length in the units of sequence numbers and offsets.

@@ -42,6 +42,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
         "sequence": exchange.sequence().get(),
         "time": time,
         "state": exchange.digest()?.to_string(),
+        "results": reached.results.hash.to_string(),
         "effects": tally.effects,
         "refused": tally.refused,
         "head": head_fields(&reached.head),
@@ -80,6 +81,7 @@ fn text(reached: &Reached, tally: &Tally, proof: &Proof) -> Result<String, Failu
         "\
 state after record {sequence}, {when}
 digest       {digest}
+results      {results}
 head         block up to record {head}, hash {hash}
 records      {effects} effects, {refused} commands refused
 users        {users}
@@ -95,6 +97,7 @@ money held   {available:>24} {currency}  available on accounts
 ",
         sequence = exchange.sequence(),
         digest = exchange.digest()?,
+        results = reached.results.hash,
         head = reached.head.sequence,
         hash = reached.head.hash,
         effects = tally.effects,

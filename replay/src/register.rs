@@ -123,7 +123,8 @@ impl Register {
     /// # Errors
     /// No such user: effects that name one are not this journal's.
     pub fn person(&self, user: UserNo) -> Result<&Person, Failure> {
-        let unknown = || Failure::Failed(format!("user {} was never created", user.0));
+        let unknown =
+            || Failure::Failed(format!("CONTRADICTION: user {} was never created", user.0));
         self.people.get(user.index()).ok_or_else(unknown)
     }
 
@@ -132,7 +133,8 @@ impl Register {
     /// # Errors
     /// No such market.
     pub fn listing(&self, market: MarketNo) -> Result<&Listing, Failure> {
-        let unknown = || Failure::Failed(format!("market {} was never created", market.0));
+        let unknown =
+            || Failure::Failed(format!("CONTRADICTION: market {} was never created", market.0));
         self.listings.get(market.index()).ok_or_else(unknown)
     }
 
@@ -141,7 +143,8 @@ impl Register {
     /// # Errors
     /// No such order.
     pub fn standing(&self, order: OrderNo) -> Result<&Standing, Failure> {
-        let unknown = || Failure::Failed(format!("order {} does not stand", order.0));
+        let unknown =
+            || Failure::Failed(format!("CONTRADICTION: order {} does not stand", order.0));
         self.orders.get(&order).ok_or_else(unknown)
     }
 
@@ -152,7 +155,7 @@ impl Register {
     pub fn find_user(&self, named: Reference) -> Result<UserNo, Failure> {
         let index = self.people.iter().position(|person| named.names_user(person.id));
         let user = index.and_then(UserNo::next);
-        user.ok_or_else(|| Failure::Failed(format!("{named} made no user by then")))
+        user.ok_or_else(|| Failure::not_found(format!("{named} made no user by then")))
     }
 
     /// The market named.
@@ -162,7 +165,7 @@ impl Register {
     pub fn find_market(&self, named: Reference) -> Result<MarketNo, Failure> {
         let index = self.listings.iter().position(|listing| named.names_market(listing.id));
         let market = index.and_then(MarketNo::next);
-        market.ok_or_else(|| Failure::Failed(format!("{named} made no market by then")))
+        market.ok_or_else(|| Failure::not_found(format!("{named} made no market by then")))
     }
 
     /// A user's name, with the record that created the user if the name is not the user's alone.

@@ -45,7 +45,7 @@ impl Source {
     /// Opens a directory's journal, which nobody else may have open, or a file.
     pub fn open(path: &Path) -> Result<Source, Failure> {
         if !path.is_dir() {
-            let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+            let failed = |error: io::Error| Failure::reading(path, &error);
             let file = Box::new(PortableFile::open(path).map_err(failed)?);
             let bytes = path.metadata().map_err(failed)?.len();
             return Ok(Source::File { file, path: path.to_owned(), bytes });
@@ -67,8 +67,7 @@ impl Source {
             Source::Directory { journal, .. } => Ok(journal.read(Sequence::ZERO.next())),
             Source::File { file, path, .. } => {
                 let opened = PortableFile::open(path);
-                **file = opened
-                    .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+                **file = opened.map_err(|error| Failure::reading(path, &error))?;
                 Ok(Box::new(file))
             }
         }

@@ -51,20 +51,22 @@ impl Listener for Checker {
 /// Checks a journal: its bytes, and unless only they are asked for, the states it leads to.
 pub fn verify(path: &Path, state: bool) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
-    let (head, blocks, digest) = if state {
+    let (head, blocks, reached) = if state {
         let reached = hold(&mut source, Exchange::check)?;
-        let digest = reached.exchange.digest()?.to_string();
-        (reached.head, reached.blocks, Some(digest))
+        (reached.head, reached.blocks, Some(reached))
     } else {
         let (head, blocks) = bytes(&mut source)?;
         (head, blocks, None)
     };
+    let digest = reached.as_ref().map(|reached| reached.exchange.digest()).transpose()?;
     Ok(Answer::Fields(json!({
         "ok": true,
         "blocks": blocks,
         "records": head.sequence.get(),
         "head": head_fields(&head),
-        "state": digest,
+        "state": digest.map(|digest| digest.to_string()),
+        "results": reached.as_ref().map(|reached| reached.results.hash.to_string()),
+        "results_confirmed": reached.as_ref().map(|reached| reached.confirmed.get()),
         "refused_removed": source.cut().map(Sequence::get),
     })))
 }
@@ -113,9 +115,13 @@ fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
 }
 
 #[cfg(test)]
+mod changed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use openoutcry::exchange::command::Command;
+    use openoutcry::exchange::results::Results;
     use openoutcry::exchange::rules::Rules;
     use openoutcry::exchange::units::TimeMs;
     use openoutcry::journal::Journal;
@@ -142,7 +148,7 @@ mod tests {
                 let record = Record { sequence, time: TimeMs::default(), once: None, command };
                 assert!(builder.push(record).is_ok());
             }
-            journal.append(builder.build().unwrap()).unwrap();
+            journal.append(builder.build(Results::NONE).unwrap()).unwrap();
         }
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("blocks");

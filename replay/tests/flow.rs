@@ -5,128 +5,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may stop at once
 
+mod recording;
 mod venue;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
+use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
-};
-use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserNo};
-use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use openoutcry::exchange::ids::{OrderId, OrderNo};
+use openoutcry::exchange::units::Lots;
+use recording::{BLOCK_RECORDS, Told, large, rows, sample};
 use serde_json::Value;
 use uuid::Uuid;
 use venue::{as_written, ask, export, told};
-
-/// Money enough for any account of the recordings: 10,000,000.00.
-const DEPOSIT: Money = Money::new(1_000_000_000_000_000);
-/// Records in a block, about what a busy server's blocks hold.
-const BLOCK_RECORDS: usize = 250;
-
-/// Rows of a gzipped file of JSON lines.
-fn rows(path: &Path) -> impl Iterator<Item = Value> {
-    let lines = BufReader::new(MultiGzDecoder::new(File::open(path).unwrap())).lines();
-    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
-}
-
-/// A flow as records, and which of them placed which order of the flow.
-struct Told {
-    records: Vec<Record>,
-    references: BTreeMap<u64, u64>,
-    markets: Vec<String>,
-}
-
-impl Told {
-    fn of(flow: &Path) -> Told {
-        let (mut markets, mut users) = (Vec::new(), Vec::new());
-        for row in rows(flow) {
-            for (names, name) in [(&mut markets, &row["market"]), (&mut users, &row["acct"])] {
-                let name = name.as_str().unwrap().to_owned();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-        }
-        let mut told = Told { records: Vec::new(), references: BTreeMap::new(), markets };
-        told.say(0, Command::OpenVenue(Rules::current()));
-        for (user, name) in (0..).map(UserNo).zip(&users) {
-            let (profile_name, profile_pic) = (name.clone(), String::new());
-            told.say(0, Command::CreateUser { profile_name, profile_pic });
-            told.say(0, Command::Deposit { user, amount: DEPOSIT });
-        }
-        for (market, name) in (0..).map(MarketNo).zip(told.markets.clone()) {
-            told.say(0, Command::CreateMarket(Box::new(draft(&name))));
-            told.say(0, Command::PublishMarket { market });
-        }
-        let users: BTreeMap<String, u32> = users.into_iter().zip(0..).collect();
-        let markets: BTreeMap<String, u32> = told.markets.iter().cloned().zip(0..).collect();
-        for row in rows(flow) {
-            let user = UserNo(users[row["acct"].as_str().unwrap()]);
-            let market = MarketNo(markets[row["market"].as_str().unwrap()]);
-            told.play(&row, user, market);
-        }
-        told
-    }
-
-    fn say(&mut self, ms: i64, command: Command) {
-        let sequence = Sequence::new(self.records.len() as u64 + 1);
-        let before = self.records.last().map_or(TimeMs::default(), |record| record.time);
-        let time = TimeMs::new(ms).unwrap().max(before);
-        self.records.push(Record { sequence, time, once: None, command });
-    }
-
-    fn play(&mut self, row: &Value, user: UserNo, market: MarketNo) {
-        let reference = row["ref"].as_u64().unwrap();
-        let text = |name: &str| row[name].as_str().unwrap();
-        let ms = row["t_ms"].as_i64().unwrap();
-        if text("op") == "cancel" {
-            let order = OrderNo(Sequence::new(self.references[&reference]));
-            return self.say(ms, Command::CancelOrder { user, order });
-        }
-        self.references.insert(reference, self.records.len() as u64 + 1);
-        let outcome = if text("outcome") == "yes" { Outcome::Yes } else { Outcome::No };
-        let side = if text("side") == "BUY" { Side::Buy } else { Side::Sell };
-        let terms = PlaceOrder {
-            user,
-            market,
-            wording: Wording { outcome, side },
-            price: Tick::parse(text("price")).unwrap(),
-            quantity: Lots::parse(text("qty")).unwrap(),
-            time_in_force: match text("tif") {
-                "GTC" => TimeInForce::GoodTillCancelled { expires_at: None },
-                "IOC" => TimeInForce::ImmediateOrCancel,
-                _ => TimeInForce::FillOrKill,
-            },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        };
-        self.say(ms, Command::PlaceOrder(terms));
-    }
-}
-
-fn draft(name: &str) -> MarketDraft {
-    MarketDraft {
-        questions: Localized { en: name.to_owned(), ..Localized::default() },
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
-}
 
 /// Journals a flow and holds what `fills` prints against its file of fills.
 fn compare(flow: &Path, fills: &Path) {
@@ -168,10 +59,6 @@ fn compare(flow: &Path, fills: &Path) {
     assert!(count > 0);
 }
 
-fn sample(kind: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/flow/sample.{kind}.jsonl.gz"))
-}
-
 #[test]
 fn the_sample_has_the_fills_it_was_recorded_with() {
     compare(&sample("flow"), &sample("fills"));
@@ -195,14 +82,10 @@ fn lives_of_the_sample_read_right() {
 
 #[test]
 fn the_gold_windows_have_the_fills_they_were_recorded_with() {
-    let folder = std::env::var_os("OPENOUTCRY_FLOW_DIR").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/flow"),
-        PathBuf::from,
-    );
-    let path = |kind: &str| folder.join(format!("kalshi-gold-1800-2045.{kind}.jsonl.gz"));
-    if !path("flow").exists() {
-        println!("skipped: {} is not here", path("flow").display());
+    let (flow, fills) = (large("flow"), large("fills"));
+    if !flow.exists() {
+        println!("skipped: {} is not here", flow.display());
         return;
     }
-    compare(&path("flow"), &path("fills"));
+    compare(&flow, &fills);
 }

@@ -5,10 +5,15 @@
 mod venue;
 
 use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use openoutcry::exchange::script;
+use openoutcry::exchange::units::{Lots, Tick};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use serde_json::Value;
+use uuid::Uuid;
 use venue::{as_written, ask, journal, told};
 
 /// A day at the venue: every way in which an order can come, change, trade and go.
@@ -95,6 +100,73 @@ fn fills_are_listed_in_every_format() {
     holds("fills-market.csv", "fills", "--format csv --market 35");
 }
 
+/// A cell as the comma-separated form writes it.
+fn cell(field: &Field) -> String {
+    match field {
+        Field::Long(number) => number.to_string(),
+        Field::Str(word) => word.clone(),
+        Field::Bytes(id) => Uuid::from_slice(id.data()).unwrap().to_string(),
+        Field::TimestampMillis(ms) => {
+            let time = chrono::DateTime::from_timestamp_millis(*ms).unwrap();
+            time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+        }
+        Field::Decimal(decimal) => {
+            let unscaled =
+                decimal.data().iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+            if decimal.scale() == 2 {
+                Tick::new(u8::try_from(unscaled).unwrap()).unwrap().to_string()
+            } else {
+                assert_eq!(decimal.scale(), 6);
+                Lots::new(unscaled).to_string()
+            }
+        }
+        other => panic!("a column of another type: {other:?}"),
+    }
+}
+
+/// Holds the typed columns of a journal's fills against its comma-separated ones.
+fn columns_hold(path: &Path) {
+    let file = path.with_extension("parquet");
+    let csv = told("fills", path, "--format csv").1;
+    let rest = format!("--format parquet -o {} --json", file.display());
+    let (code, answer) = told("fills", path, &rest);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((code, &answer["fills"]), (0, &(csv.lines().count() - 1).into()));
+    let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
+    let mut lines = csv.lines();
+    let schema = reader.metadata().file_metadata().schema();
+    let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
+    assert_eq!(lines.next().unwrap(), names.join(","));
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let cells: Vec<String> = row.get_column_iter().map(|(_, field)| cell(field)).collect();
+        assert_eq!(lines.next().unwrap(), cells.join(","));
+    }
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn typed_columns_say_what_the_text_says() {
+    let dir = tempfile::tempdir().unwrap();
+    columns_hold(&day(dir.path()));
+    // Here somebody who wanted no was the maker.
+    columns_hold(&journal(dir.path(), "pairs", PAIRS));
+}
+
+#[test]
+fn files_are_made_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (day(dir.path()), dir.path().join("fills.csv"));
+    let written = format!("--format csv -o {}", out.display());
+    assert_eq!(told("fills", &path, &format!("{written} --user 99")).0, 1);
+    assert_eq!(told("fills", &path, "--format parquet").0, 2);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert_eq!(told("fills", &path, &written).0, 0);
+    assert_eq!(fs::read_to_string(&out).unwrap(), told("fills", &path, "--format csv").1);
+    assert_eq!(told("fills", &path, &written).0, 1, "an existing file is left alone");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
 #[test]
 fn a_book_stands_at_any_moment() {
     holds("book.txt", "book", "9 --at 14");
@@ -116,6 +188,34 @@ fn an_order_is_explained() {
     }
     holds("explain-11-then.txt", "explain", "11 --at 14");
     holds("explain.json", "explain", "12 --json");
+}
+
+/// Ann bets both ways with cash; what she gets of one outcome meets what she has of the other.
+const PAIRS: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.50 x5
+ann buy no 0.45 x3
++1s bob sell yes 0.50 x5
++1s bob buy yes 0.55 x2
+ann sell yes 0.90 x3
+bob buy yes 0.55 x1
++1s ann cancel ?12
+";
+
+#[test]
+fn pairs_that_merge_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "pairs", PAIRS);
+    for order in ["8", "9", "12"] {
+        let (code, text) = told("explain", &file, order);
+        assert_eq!(code, 0);
+        as_written(&format!("explain-pairs-{order}.txt"), &text);
+    }
 }
 
 #[test]

@@ -10,8 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Money, TimeMs};
+use openoutcry::exchange::units::{Money, Sequence, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::sled::SledJournal;
@@ -49,7 +50,7 @@ fn venue(data: &Path) {
                     .is_ok()
             );
         }
-        journal.append(builder.build().unwrap()).unwrap();
+        journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     }
 }
 
@@ -88,13 +89,41 @@ fn damage_is_code_3_and_says_where() {
         let (code, answer) = ask(&[OsStr::new(question), file.as_os_str()]);
         assert_eq!(code, 3);
         assert_eq!(answer["block"], 6);
-        assert_eq!(answer["offset"], last + 1 - 64 - 16 - 12);
+        assert_eq!(answer["offset"], last + 1 - 104 - 16 - 12);
         assert!(answer["error"].as_str().unwrap().contains("BLOCK_CHECKSUM"), "{answer}");
+        assert_eq!(answer["ok"], false);
     }
     fs::write(data.join("refused"), [0; 64]).unwrap();
     let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
     assert_eq!(code, 3);
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
+}
+
+/// As if the tool, or the server, matched by other rules than whoever wrote the journal.
+#[test]
+fn other_results_are_code_3_and_say_which_block_and_records() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("venue");
+    venue(&data);
+    let (mut journal, _) = SledJournal::open(&data).unwrap();
+    let mut builder = BlockBuilder::new(journal.head());
+    let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
+    assert!(
+        builder.push(Record { sequence, time: TimeMs::default(), once: None, command }).is_ok()
+    );
+    let recorded = Results { through: Sequence::new(5), hash: ResultsHash([1; 32]) };
+    journal.append(builder.build(recorded).unwrap()).unwrap();
+    drop(journal);
+    for question in ["verify", "rebuild"] {
+        let (code, answer) = ask(&[OsStr::new(question), data.as_os_str()]);
+        assert_eq!(code, 3, "{answer}");
+        assert!(answer["error"].as_str().unwrap().starts_with("RESULTS_DIFFER"), "{answer}");
+        let said = ["block", "record", "last_record", "sound_until"].map(|field| &answer[field]);
+        assert_eq!(said, [&7, &1, &5, &0].map(|number: &i32| Value::from(*number)).each_ref());
+    }
+    let no_state = [OsStr::new("verify"), data.as_os_str(), OsStr::new("--no-state")];
+    assert_eq!(ask(&no_state).0, 0, "the bytes are sound");
 }
 
 #[test]
@@ -104,7 +133,8 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().as_os_str()]).0, 1);
     assert_eq!(ask(&[OsStr::new("verify"), dir.path().join("none").as_os_str()]).0, 1);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "looking makes nothing");
-    assert_eq!(ask(&["verify"]).0, 2);
+    let (code, answer) = ask(&["verify"]);
+    assert_eq!((code, &answer["ok"], &answer["code"]), (2, &false.into(), &"USAGE".into()));
     assert_eq!(ask(&["mend", "x"]).0, 2);
     let data = dir.path().join("venue");
     venue(&data);
@@ -112,4 +142,5 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     let (code, answer) = ask(&[OsStr::new("verify"), data.as_os_str()]);
     assert_eq!(code, 1);
     assert!(answer["error"].as_str().unwrap().starts_with("OPEN_LOCKED"), "{answer}");
+    assert_eq!((&answer["ok"], &answer["code"]), (&false.into(), &"OPEN_LOCKED".into()));
 }

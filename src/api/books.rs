@@ -1,34 +1,82 @@
-//! The depth of an outcome's book (interface 4.4).
+//! The depth of an outcome's book, now and at any earlier moment (interface 4.4, semantics 8).
 
-use super::call::{Call, public_market};
+use super::call::{Call, market_no, public_market};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::wire::order::DepthJson;
+use super::wire::order::{BookLevels, DepthJson};
 use crate::engine::clock;
+use crate::engine::past::Moment;
+use crate::exchange::Exchange;
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::Direction;
+use crate::exchange::ids::{MarketId, MarketNo};
+use crate::exchange::reject::Reject;
+use crate::projection::depth::Level;
 
 /// Levels of each side where none are asked (interface 4.4).
 const LEVELS_STANDARD: usize = 10;
 /// Most levels of each side (interface 4.4).
 const LEVELS_MAX: usize = 50;
 
+/// Which book, and how much of it.
+struct Asked {
+    market: MarketId,
+    outcome: Outcome,
+    levels: usize,
+}
+
 /// `GET /trading/books/{marketId}/depth`
-pub fn depth(call: &Call) -> Result<Reply, Problem> {
+pub async fn depth(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
-    let id = form.path("marketId", parse::market_id);
+    let market = form.path("marketId", parse::market_id);
     let outcome = form.query_required("outcome", parse::outcome);
     let levels = form.query("levels", |text| {
         let levels = usize::try_from(parse::digits(text)?).unwrap_or(usize::MAX);
         let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 1 to {LEVELS_MAX}"));
         Some(levels).filter(|levels| (1..=LEVELS_MAX).contains(levels)).ok_or_else(fault)
     });
-    let ((id, outcome), levels) = form.finish(id.zip(outcome).zip(levels))?;
-    let levels = levels.unwrap_or(LEVELS_STANDARD);
-    let (sequence, depth) = call.look(|view| {
-        let market = public_market(view, id)?.no;
+    let as_of = form.query("asOf", parse::past_moment);
+    let read = market.zip(outcome).zip(levels.zip(as_of));
+    let ((market, outcome), (levels, as_of)) = form.finish(read)?;
+    let asked = Asked { market, outcome, levels: levels.unwrap_or(LEVELS_STANDARD) };
+    match as_of {
+        None => now(&call, &asked),
+        Some(moment) => then(&call, &asked, moment).await,
+    }
+}
+
+fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
+    let (sequence, (book, time)) = call.look(|view| {
+        let market = public_market(view, asked.market)?.no;
+        let side = |direction| view.depth.levels(market, direction).take(asked.levels).collect();
+        let book = BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
         // The snapshot is taken now, and never before the last thing it shows.
-        let time = clock::now().max(view.time());
-        Ok(DepthJson::of(view, (market, id), outcome, levels, time))
+        Ok((book, clock::now().max(view.time())))
     })?;
-    Reply::ok(sequence, &depth)
+    Reply::ok(sequence, &DepthJson::of(asked.market, asked.outcome, &book, time))
+}
+
+/// The snapshot of a past moment is that of the record it shows, whenever it is taken.
+async fn then(call: &Call, asked: &Asked, moment: Moment) -> Result<Reply, Problem> {
+    let (_, market) = call.look(|view| market_no(view, asked.market))?;
+    let levels = asked.levels;
+    let seen = call.engine.past().ask(moment, move |past| {
+        let exchange = past.exchange();
+        (exchange.sequence(), exchange.time(), book_of(exchange, market, levels))
+    });
+    let (sequence, time, book) = seen.await?;
+    let book = book.ok_or_else(|| Problem::refused(Reject::MarketNotFound, sequence))?;
+    Reply::ok(sequence, &DepthJson::of(asked.market, asked.outcome, &book, time))
+}
+
+/// The best levels of a market; nothing if the public could not see it then.
+fn book_of(exchange: &Exchange, market: MarketNo, levels: usize) -> Option<BookLevels> {
+    let market = exchange.market(market).filter(|market| market.status.public())?;
+    let side = |direction| {
+        let best = market.book.levels(direction).take(levels);
+        best.map(|(price, level)| Level { price, quantity: level.quantity, orders: level.orders })
+            .collect()
+    };
+    Some(BookLevels { up: side(Direction::Up), down: side(Direction::Down) })
 }

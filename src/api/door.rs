@@ -123,7 +123,7 @@ impl Door {
         let call = Call { engine, caller, path, query, body, once, request_id };
         match route.endpoint {
             Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) => endpoint(call).await,
+            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
         }
     }
 

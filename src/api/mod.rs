@@ -33,6 +33,7 @@ pub mod admin_catalogue;
 pub mod admin_markets;
 pub mod admin_users;
 pub mod admin_keys;
+pub mod admin_audit;
 
 use std::io;
 use std::time::Duration;

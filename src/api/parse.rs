@@ -6,13 +6,14 @@ use chrono::DateTime;
 use uuid::Uuid;
 
 use super::problem::FieldCode;
+use crate::engine::past::Moment;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
 use crate::exchange::ids::{
     CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
 };
 use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs, UnitError};
+use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -242,6 +243,17 @@ pub fn moment(text: &str) -> Read<TimeMs> {
         .map_err(|_| Fault::invalid("must be a moment such as 2030-01-31T18:00:00.000Z"))?;
     TimeMs::new(moment.timestamp_millis())
         .ok_or_else(|| Fault::new(FieldCode::OutOfBounds, "must be in the years 1970 to 9999"))
+}
+
+/// A moment of the past: a record's sequence number, or a time.
+pub fn past_moment(text: &str) -> Read<Moment> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits(text).map(|sequence| Moment::After(Sequence::new(sequence)));
+    }
+    moment(text).map(Moment::Until).map_err(|fault| match fault.code {
+        FieldCode::OutOfBounds => fault,
+        _ => Fault::invalid("must be a sequence number or a moment like 2030-01-31T18:00:00.000Z"),
+    })
 }
 
 /// Largest URL: what browsers and proxies agree to carry.

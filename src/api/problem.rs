@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
+use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
@@ -95,8 +96,10 @@ pub enum Kind {
     Refused(Reject),
     /// Our fault.
     Internal,
-    /// Too many connections, or the engine's queue is full.
+    /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
+    /// The past moment asked for is too far from any saved state.
+    OutOfReach,
     /// The server is ending in good order.
     Stopping,
     /// The journal could not be made durable.
@@ -123,9 +126,11 @@ impl Kind {
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Overloaded | Kind::Stopping | Kind::JournalUnavailable | Kind::OutcomeUnknown => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Kind::Overloaded
+            | Kind::OutOfReach
+            | Kind::Stopping
+            | Kind::JournalUnavailable
+            | Kind::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -148,6 +153,7 @@ impl Kind {
             Kind::Refused(reject) => reject.code(),
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
+            Kind::OutOfReach => "OUT_OF_REACH",
             Kind::Stopping => "STOPPING",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
             Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
@@ -290,6 +296,32 @@ impl From<Refusal> for Problem {
                 "the exchange stopped while it had this in hand; whether it was accepted shows \
                  after its restart: look before you repeat it",
             ),
+        }
+    }
+}
+
+impl From<PastError> for Problem {
+    fn from(error: PastError) -> Problem {
+        match error {
+            PastError::Busy => Problem::new(
+                Kind::Overloaded,
+                "as many questions about the past are being answered as can be at once",
+            ),
+            PastError::Beyond(_) => Problem::invalid(vec![FieldError {
+                field: "asOf".to_owned(),
+                code: FieldCode::OutOfBounds,
+                detail: "is not in the past yet".into(),
+            }]),
+            PastError::OutOfReach(records) => Problem::new(
+                Kind::OutOfReach,
+                format!(
+                    "{records} records lie between this moment and the nearest saved state before \
+                     it, more than one question may cost; openoutcry-replay answers it"
+                ),
+            ),
+            PastError::Journal(_) => Problem::internal("the journal cannot be read"),
+            PastError::Fault(_) => Problem::internal("the journal cannot be replayed"),
+            PastError::Lost => Problem::internal("a question about the past was lost"),
         }
     }
 }

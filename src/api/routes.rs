@@ -9,8 +9,8 @@ use super::call::Call;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
-    account, admin_catalogue, admin_keys, admin_markets, admin_users, batch, books, categories,
-    events, markets, orders, positions, switches,
+    account, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users, batch, books,
+    categories, events, markets, orders, positions, switches,
 };
 use crate::exchange::command::Role;
 
@@ -30,6 +30,8 @@ pub enum Endpoint {
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
+    /// May look into the past, which takes a while.
+    Past(fn(Call) -> Pending),
 }
 
 /// Whether a request carries a body.
@@ -59,7 +61,8 @@ pub struct Route {
 
 /// The table, part by part.
 fn table() -> Vec<Route> {
-    [public(), trading(), admin_catalogue(), admin_accounts()].into_iter().flatten().collect()
+    let parts = [public(), trading(), admin_catalogue(), admin_accounts(), admin_audit()];
+    parts.into_iter().flatten().collect()
 }
 
 fn public() -> Vec<Route> {
@@ -71,7 +74,7 @@ fn public() -> Vec<Route> {
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
         read("/categories/{categoryId}", categories::one),
-        read("/trading/books/{marketId}/depth", books::depth),
+        past("/trading/books/{marketId}/depth", |call| Box::pin(books::depth(call))),
     ]
 }
 
@@ -169,6 +172,14 @@ fn admin_accounts() -> Vec<Route> {
     routes.into_iter().map(operators_only).collect()
 }
 
+fn admin_audit() -> Vec<Route> {
+    let routes = vec![
+        past("/admin/audit/head", |call| Box::pin(admin_audit::head(call))),
+        past("/admin/journal", |call| Box::pin(admin_audit::journal(call))),
+    ];
+    routes.into_iter().map(operators_only).collect()
+}
+
 fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
     Route {
         method: Method::GET,
@@ -176,6 +187,16 @@ fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -
         role: Role::Trader,
         body: BodyRule::Ignored,
         endpoint: Endpoint::Read(endpoint),
+    }
+}
+
+fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+    Route {
+        method: Method::GET,
+        template,
+        role: Role::Trader,
+        body: BodyRule::Ignored,
+        endpoint: Endpoint::Past(endpoint),
     }
 }
 

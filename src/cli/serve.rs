@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -18,8 +19,9 @@ use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
 use crate::engine::Engine;
-use crate::engine::start::{self, Running};
+use crate::engine::start::{self, Running, Snapshots};
 use crate::journal::sled::SledJournal;
+use crate::journal::snapshot::folder::SnapshotFolder;
 
 /// Shortest operator key taken from the environment: too long to guess even if it is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
@@ -28,13 +30,17 @@ const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors that are not for connections: the journal's, the runtime's, those of clients
 /// being turned away.
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// Records between two snapshots: a start replays them in a fraction of a second, and a busy venue
+/// takes a while to make as many.
+const SNAPSHOT_EVERY: u64 = 500_000;
 /// The environment variable that sets the operator's key. No flag: arguments are visible to every
 /// process of the machine.
 const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
 
 const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
-the venue. One process at a time can use it.
+the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
+may be deleted while no server runs.
 
 Environment:
   OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
@@ -63,6 +69,14 @@ pub struct ServeArgs {
     /// Bring a catalogue, five funded users with public keys and living books; loopback only
     #[arg(long)]
     demo: bool,
+    /// Commands between two snapshots, which make a start fast; 0 takes none
+    #[arg(
+        long,
+        value_name = "N",
+        env = "OPENOUTCRY_SNAPSHOT_EVERY",
+        default_value_t = SNAPSHOT_EVERY
+    )]
+    snapshot_every: u64,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -93,8 +107,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
-    if let Some(digest) = stopped.digest {
-        tracing::info!(sequence = %stopped.sequence, state_digest = %digest, "stopped");
+    if let (Some(digest), Some(results)) = (stopped.digest, stopped.results) {
+        let sequence = stopped.sequence;
+        tracing::info!(%sequence, state_digest = %digest, %results, "stopped");
     } else {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
@@ -119,11 +134,26 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
-    let running = start::start(journal).map_err(|error| failed(error.to_string()))?;
+    let snapshots = snapshots(args);
+    let running =
+        start::start_with(journal, snapshots).map_err(|error| failed(error.to_string()))?;
     let sequence = running.engine().read().watermark();
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
     Ok(running)
+}
+
+/// The folder of snapshots. They only save time: a folder that cannot be had is no reason not to
+/// start.
+fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
+    let every = NonZeroU64::new(args.snapshot_every);
+    match SnapshotFolder::open(&args.data) {
+        Ok(folder) => Some(Snapshots { folder, every }),
+        Err(error) => {
+            tracing::warn!(%error, "the folder of snapshots cannot be used; starting without");
+            None
+        }
+    }
 }
 
 /// Takes the address before anything is opened or made, so that a port in use costs nothing.

@@ -1,33 +1,48 @@
-//! What the matcher tells the sequencer: how far it is, and when something is due next.
+//! What the matcher tells the sequencer: how far it is, what that came to, and when something is
+//! due next.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use parking_lot::Mutex;
+
+use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 
-/// The matcher's last word on due things. Written by the matcher, read by the sequencer.
+/// The matcher's last word on its results and on due things. Written by the matcher at the end of
+/// each block, read by the sequencer.
 #[derive(Debug)]
 pub struct DueBoard {
     next_due_ms: AtomicI64,
     applied: AtomicU64,
+    /// Behind a lock, so that the hash is that of the record beside it.
+    results: Mutex<Results>,
 }
 
 impl Default for DueBoard {
     fn default() -> Self {
-        DueBoard { next_due_ms: AtomicI64::new(i64::MAX), applied: AtomicU64::new(0) }
+        let (next_due_ms, applied) = (AtomicI64::new(i64::MAX), AtomicU64::new(0));
+        DueBoard { next_due_ms, applied, results: Mutex::new(Results::NONE) }
     }
 }
 
 impl DueBoard {
-    /// Says what is due next once `applied` has been applied.
-    pub fn post(&self, next_due: Option<TimeMs>, applied: Sequence) {
+    /// Says what is due next once the records of `results` have been applied, and what they came
+    /// to.
+    pub fn post(&self, next_due: Option<TimeMs>, results: Results) {
         let ms = next_due.map_or(i64::MAX, TimeMs::get);
+        *self.results.lock() = results;
         self.next_due_ms.store(ms, Ordering::Release);
-        self.applied.store(applied.get(), Ordering::Release);
+        self.applied.store(results.through.get(), Ordering::Release);
     }
 
     /// The last record that the matcher has applied.
     pub fn applied(&self) -> Sequence {
         Sequence::new(self.applied.load(Ordering::Acquire))
+    }
+
+    /// What the records of all blocks that the matcher has applied came to.
+    pub fn results(&self) -> Results {
+        *self.results.lock()
     }
 
     /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something

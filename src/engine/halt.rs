@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::pending::Refusal;
 use crate::exchange::invariant::Broken;
+use crate::journal::replay::ReplayFault;
 
 /// Why the intake closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +22,31 @@ pub enum HaltReason {
     /// same software meets the same thing.
     #[error("the exchange contradicted itself ({0}); do not restart before this is understood")]
     StateBroken(Broken),
+    /// The journal's records come to other results than those that were recorded when they were
+    /// answered. A start on the software that wrote the journal, or on the journal as it was
+    /// written, is the way out.
+    #[error(
+        "what was answered is not what the journal comes to ({0}); start the software that wrote \
+         this journal, or put back the journal as it was written"
+    )]
+    ResultsDiffer(ReplayFault),
     /// An effect contradicted the read model. Commands are safe; what reads show is not.
     #[error("the read model contradicted the exchange; restart")]
     ReadModelBroken,
     /// A thread of the engine died.
     #[error("the {0} thread died; restart")]
     ThreadDied(&'static str),
+}
+
+impl From<ReplayFault> for HaltReason {
+    fn from(fault: ReplayFault) -> HaltReason {
+        match fault {
+            ReplayFault::Broken { broken, .. } => HaltReason::StateBroken(broken),
+            ReplayFault::ResultsDiffer { .. }
+            | ReplayFault::ResultsPlace { .. }
+            | ReplayFault::ResultsLag { .. } => HaltReason::ResultsDiffer(fault),
+        }
+    }
 }
 
 /// The first reason to halt, and whether the engine was told to end, for everyone to see.

@@ -8,50 +8,52 @@ use crossbeam_channel::Receiver;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
-use super::pending::{AppliedBlock, Refusal};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
-use crate::exchange::Exchange;
+use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
-    /// The one exchange.
-    pub exchange: Exchange,
+    /// The one exchange, and what its records came to.
+    pub replayer: Replayer,
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
     /// Results go here.
     pub projector: Projector,
-    /// Where to say what is due.
+    /// Where to say what is due, and what the records came to.
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
 }
 
 impl Matcher {
-    /// Applies blocks until there are no more, or until one breaks the exchange. Hands the
-    /// exchange back.
-    pub fn run(mut self) -> Exchange {
+    /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
+    /// it. Hands the exchange back.
+    pub fn run(mut self) -> Replayer {
         while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
-            let mut applied = AppliedBlock::default();
-            for record in block.records() {
-                if let Err(broken) = self.exchange.apply(record, applied.effects_mut()) {
-                    tracing::error!(sequence = %record.sequence, %broken, "record not applied");
-                    let reason = HaltReason::StateBroken(broken);
+            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+            match self.replayer.apply(&block, &mut effects, &mut records) {
+                Ok(()) => {}
+                Err(Stop::Listener(never)) => match never {},
+                Err(Stop::Fault(fault)) => {
+                    tracing::error!(block = %block.first(), %fault, "block not applied");
+                    let reason = HaltReason::from(fault);
                     self.halt.halt(reason);
                     let waiting = replies.into_iter().flatten();
                     refuse(waiting, Refusal::OutcomeUnknown(reason));
-                    return self.exchange;
+                    return self.replayer;
                 }
-                applied.seal_record(record.sequence, record.time);
             }
-            if let Err(reason) = self.projector.project(&Arc::new(applied), replies) {
+            let applied = Arc::new(AppliedBlock::new(effects, records));
+            if let Err(reason) = self.projector.project(&applied, replies) {
                 self.halt.halt(reason);
-                return self.exchange;
+                return self.replayer;
             }
-            self.due.post(self.exchange.next_due(), self.exchange.sequence());
+            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
         }
-        self.exchange
+        self.replayer
     }
 }
 
@@ -64,42 +66,59 @@ mod tests {
     use crate::engine::pending::ReplySlot;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::invariant::Broken;
+    use crate::exchange::results::{Results, ResultsHash};
     use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
     use crate::journal::memory::MemoryJournal;
+    use crate::journal::replay::ReplayFault;
     use crate::projection::ReadModel;
 
-    /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
-    /// say that nothing was accepted: a mended version will apply it.
-    #[test]
-    fn callers_of_a_block_that_breaks_the_exchange_are_not_told_that_it_was_refused() {
+    /// Journals blocks of one clock each that record these results, has the matcher apply the last
+    /// of them only, and gives what its caller is told and why the engine halted.
+    fn halted_by(recorded: &[Results]) -> (Refusal, Option<HaltReason>) {
         let mut journal = MemoryJournal::new();
         let mut durable = Vec::new();
-        for sequence in [1, 2] {
-            let (sequence, time) = (Sequence::new(sequence), TimeMs::default());
+        for recorded in recorded {
+            let sequence = journal.head().sequence.next();
             let mut block = BlockBuilder::new(journal.head());
-            block
-                .push(Record { sequence, time, once: None, command: Command::AdvanceClock })
-                .unwrap();
-            durable.push(journal.append(block.build().unwrap()).unwrap());
+            let (time, command) = (TimeMs::default(), Command::AdvanceClock);
+            block.push(Record { sequence, time, once: None, command }).unwrap();
+            durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
         let matcher = Matcher {
-            exchange: Exchange::new(),
+            replayer: Replayer::new(),
             blocks,
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
         };
         let (slot, mut answer) = ReplySlot::new(None);
-        // The second block without the first.
         let block = durable.pop().unwrap();
         sends.send(Sequenced { block, replies: vec![Some(slot)] }).unwrap();
         matcher.run();
+        (answer.try_recv().unwrap().unwrap_err(), halt.reason())
+    }
+
+    /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
+    /// say that nothing was accepted: a mended version will apply it.
+    #[test]
+    fn callers_of_a_block_that_breaks_the_exchange_are_not_told_that_it_was_refused() {
+        // The second block without the first.
         let broken = HaltReason::StateBroken(Broken::OutOfOrder);
-        let refusal = answer.try_recv().unwrap().unwrap_err();
-        assert_eq!(refusal, Refusal::OutcomeUnknown(broken));
-        assert_eq!(halt.reason(), Some(broken));
+        let told = halted_by(&[Results::NONE; 2]);
+        assert_eq!(told, (Refusal::OutcomeUnknown(broken), Some(broken)));
+    }
+
+    #[test]
+    fn a_block_that_records_other_results_halts_the_engine() {
+        let (block, through) = (Sequence::new(2), Sequence::new(1));
+        let other = Results { through, hash: ResultsHash([1; 32]) };
+        // Nothing was applied that they could be the results of.
+        let differs = ReplayFault::ResultsPlace { block, through };
+        let differs = HaltReason::ResultsDiffer(differs);
+        let told = halted_by(&[Results::NONE, other]);
+        assert_eq!(told, (Refusal::OutcomeUnknown(differs), Some(differs)));
     }
 }

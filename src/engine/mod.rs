@@ -13,7 +13,11 @@ pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod pace;
+pub mod restore;
+pub mod snapshotter;
 pub mod start;
+pub mod past;
 
 use std::sync::Arc;
 
@@ -26,7 +30,9 @@ use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
+use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
@@ -38,6 +44,8 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    past: Past,
+    snapshots: Arc<SnapshotBoard>,
 }
 
 /// A command that was handed in, and what its caller waits for.
@@ -134,6 +142,16 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// What was, from the journal.
+    pub const fn past(&self) -> &Past {
+        &self.past
+    }
+
+    /// How snapshots fare.
+    pub fn snapshots(&self) -> SnapshotStatus {
+        self.snapshots.read()
     }
 
     /// Why the intake is closed until a restart, if it is.

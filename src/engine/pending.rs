@@ -1,14 +1,17 @@
 //! A command on its way, and what its caller gets back.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use super::halt::HaltReason;
-use crate::exchange::command::Asked;
+use crate::exchange::Exchange;
+use crate::exchange::command::{Asked, Record};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::units::{Sequence, TimeMs};
+use crate::journal::replay::Listener;
 use crate::projection::ReadModel;
 
 /// A look at the read model as a record has left it, before the next one is folded. Everybody waits
@@ -66,12 +69,16 @@ pub enum Intake {
     Stop,
 }
 
-/// A block's results: the effects of all its records, one after the other.
-#[derive(Debug, Default)]
+/// What a block's records did: the effects of all of them, one after the other.
+#[derive(Debug)]
 pub struct AppliedBlock {
     effects: Vec<Effect>,
-    records: Vec<AppliedRecord>,
+    records: AppliedRecords,
 }
+
+/// Marks, while a block is applied, which effects are which record's.
+#[derive(Debug, Default)]
+pub struct AppliedRecords(Vec<AppliedRecord>);
 
 #[derive(Debug, Clone, Copy)]
 struct AppliedRecord {
@@ -82,22 +89,31 @@ struct AppliedRecord {
     to: usize,
 }
 
-impl AppliedBlock {
-    /// The effects so far, for the exchange to append to.
-    pub const fn effects_mut(&mut self) -> &mut Vec<Effect> {
-        &mut self.effects
-    }
+impl Listener for AppliedRecords {
+    type Stop = Infallible;
 
-    /// Marks everything appended since the last record as this record's.
-    pub fn seal_record(&mut self, sequence: Sequence, time: TimeMs) {
-        let from = self.records.last().map_or(0, |record| record.to);
-        let to = self.effects.len();
-        self.records.push(AppliedRecord { sequence, time, from, to });
+    fn after(
+        &mut self,
+        _: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Infallible> {
+        let from = self.0.last().map_or(0, |record| record.to);
+        let to = from.saturating_add(effects.len());
+        self.0.push(AppliedRecord { sequence: record.sequence, time: record.time, from, to });
+        Ok(())
+    }
+}
+
+impl AppliedBlock {
+    /// A block's effects, all of them, and the records that were marked meanwhile.
+    pub const fn new(effects: Vec<Effect>, records: AppliedRecords) -> AppliedBlock {
+        AppliedBlock { effects, records }
     }
 
     /// The block's records with their effects, in order.
     pub fn records(&self) -> impl Iterator<Item = Applied<'_>> {
-        self.records.iter().map(|record| self.applied(record))
+        self.records.0.iter().map(|record| self.applied(record))
     }
 
     fn applied(&self, record: &AppliedRecord) -> Applied<'_> {
@@ -119,7 +135,7 @@ pub struct Answer {
 impl Answer {
     /// The answers to a block's records, in order.
     pub fn of_block(block: &Arc<AppliedBlock>) -> impl Iterator<Item = Answer> + '_ {
-        let records = block.records.iter();
+        let records = block.records.0.iter();
         records.map(move |record| Answer { block: Arc::clone(block), record: *record })
     }
 

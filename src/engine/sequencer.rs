@@ -107,13 +107,13 @@ impl<J: Journal> Sequencer<J> {
         Sequencer { journal, intake, blocks, due, halt, last_clock, last_records, stopping }
     }
 
-    /// Hands everything that the journal holds to the matcher, as if it had just come in, and waits
-    /// until it is applied: before that nobody can say what is due.
+    /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
+    /// had just come in, and waits until it is applied: before that nobody can say what is due.
     ///
     /// # Errors
     /// The journal's own, naming the damage; or the matcher has halted.
     pub fn replay(&mut self) -> Result<(), StartError> {
-        for block in self.journal.read(Sequence::ZERO.next()) {
+        for block in self.journal.read(self.due.applied().next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
             self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
         }
@@ -235,7 +235,7 @@ impl<J: Journal> Sequencer<J> {
 
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
         let OpenBlock { builder, replies, .. } = open;
-        let appended = match builder.build() {
+        let appended = match builder.build(self.due.results()) {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
                 _ => (HaltReason::JournalFailed, error.to_string()),

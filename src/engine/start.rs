@@ -1,29 +1,40 @@
 //! Starting and stopping: the only place that makes threads.
 
+use std::convert::Infallible;
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::pace::Pace;
+use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
+use super::restore::{self, Restored};
 use super::sequencer::Sequencer;
+use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::{Engine, INTAKE_MAX};
-use crate::exchange::Exchange;
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
+use crate::exchange::results::ResultsHash;
 use crate::exchange::units::Sequence;
+use crate::journal::reader::JournalReader;
+use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
+use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Journal, JournalError};
-use crate::projection::ReadModel;
 
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
 const BLOCKS_MAX: usize = 4;
+
+// Those waiting, and the one being applied: what a block may be ahead of the results it records.
+const _: () = assert!(BLOCKS_MAX < RESULTS_LAG_BLOCKS_MAX);
 
 /// Why an engine did not start.
 #[derive(Debug, thiserror::Error)]
@@ -39,12 +50,22 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+/// Where snapshots are, and how often to take one.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    /// The folder. What is in it is used, if it can be vouched for.
+    pub folder: SnapshotFolder,
+    /// Records between two snapshots; `None` to take none.
+    pub every: Option<NonZeroU64>,
+}
+
 /// A running engine's threads, and what is needed to end them.
 #[derive(Debug)]
 pub struct Running {
     engine: Engine,
+    snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
     sequencer: JoinHandle<Option<()>>,
-    matcher: JoinHandle<Option<Exchange>>,
+    matcher: JoinHandle<Option<Replayer>>,
 }
 
 /// What an engine was like when it ended.
@@ -54,31 +75,52 @@ pub struct Stopped {
     pub sequence: Sequence,
     /// The state's digest as of that record; `None` if the matcher did not end in good order.
     pub digest: Option<StateDigest>,
+    /// What all records up to it came to; `None` as above.
+    pub results: Option<ResultsHash>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
 }
 
-/// Replays the journal through the matcher and starts to take commands. Returns once every record
-/// of the journal is applied and folded.
+/// As [`start_with`], without snapshots.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
+    start_with(journal, None)
+}
+
+/// Restores the newest snapshot that can be vouched for, replays the rest of the journal through
+/// the matcher and starts to take commands. Returns once every record of the journal is applied
+/// and folded.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start_with<J: Journal + 'static>(
+    journal: J,
+    snapshots: Option<Snapshots>,
+) -> Result<Running, StartError> {
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
-    let read_model = Arc::new(RwLock::new(ReadModel::new()));
+    let reader = journal.reader();
+    let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
+    let began = replayer.results();
+    due.post(replayer.exchange().next_due(), began);
+    let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
     let (replayed, replay_result) = bounded(1);
 
     let matcher = Matcher {
-        exchange: Exchange::new(),
+        replayer,
         blocks,
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
     };
-    let mut sequencer = Sequencer::new(journal, commands, durable, due, Arc::clone(&halt));
+    let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
+    let past = Past::new(reader.clone(), states, Bounds::STANDARD);
+    let mut sequencer =
+        Sequencer::new(journal, commands, durable, Arc::clone(&due), Arc::clone(&halt));
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -90,10 +132,43 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
             sequencer.run();
         }
     })?;
-    let engine = Engine { intake, read_model, halt };
+    let board = Arc::new(SnapshotBoard::started_from(began.through));
+    let engine = Engine { intake, read_model, halt, past, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
-    replay_result.recv().map_err(|_| died)??;
-    Ok(Running { engine, sequencer, matcher })
+    let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
+    if replayed.is_err() && began.through != Sequence::ZERO {
+        tracing::error!(
+            snapshot = %began.through,
+            "the start went from a snapshot; without the folder of snapshots it replays everything"
+        );
+    }
+    replayed?;
+    let snapshotter = match snapshots {
+        Some(Snapshots { folder, every: Some(every) }) => {
+            let (ends, ending) = bounded(0);
+            let pace = Pace::background(ending);
+            let last = began.through;
+            let snapshotter =
+                Snapshotter { folder, every, journal: reader, due, board, pace, last };
+            // Not one of those whose end halts the engine: the venue goes on without snapshots.
+            let thread = Builder::new().name("snapshotter".to_owned());
+            Some((ends, thread.spawn(move || snapshotter.run())?))
+        }
+        _ => None,
+    };
+    Ok(Running { engine, snapshotter, sequencer, matcher })
+}
+
+/// What a start begins with.
+fn restored(snapshots: Option<&Snapshots>, journal: &JournalReader) -> Restored {
+    let Some(Snapshots { folder, .. }) = snapshots else { return Restored::nothing() };
+    let latest = Sequence::new(u64::MAX);
+    let restored = restore::newest(folder, journal, latest, &mut Pace::full());
+    let restored = restored.unwrap_or_else(|_| Restored::nothing());
+    if restored.sequence() > Sequence::ZERO {
+        tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
+    }
+    restored
 }
 
 /// A named thread whose panic halts the engine instead of going unseen.
@@ -103,7 +178,7 @@ fn spawn<T: Send + 'static>(
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>, std::io::Error> {
     let halt = Arc::clone(halt);
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+    Builder::new().name(name.to_owned()).spawn(move || {
         let ended = catch_unwind(AssertUnwindSafe(run));
         ended.map_err(|_| halt.halt(HaltReason::ThreadDied(name))).ok()
     })
@@ -123,13 +198,20 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, sequencer, matcher } = self;
+        let Running { engine, snapshotter, sequencer, matcher } = self;
+        let snapshotter = snapshotter.map(|(ends, thread)| {
+            drop(ends);
+            thread
+        });
         // A thread that died has halted the engine, which says so.
         drop(sequencer.join());
-        let exchange = matcher.join().ok().flatten();
+        let replayer = matcher.join().ok().flatten();
+        // Whatever became of it: it has nothing that anybody waits for.
+        drop(snapshotter.map(JoinHandle::join));
         let sequence = engine.read().watermark();
-        let whole = exchange.filter(|exchange| exchange.sequence() == sequence);
-        let digest = whole.map(|exchange| exchange.digest()).transpose()?;
-        Ok(Stopped { sequence, digest, halted: engine.halted() })
+        let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
+        let results = whole.as_ref().map(|replayer| replayer.results().hash);
+        let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
+        Ok(Stopped { sequence, digest, results, halted: engine.halted() })
     }
 }

@@ -4,6 +4,8 @@
 //! constant time: the best price is one instruction on a mask of occupied levels, and an order
 //! leaves the middle of its queue by its links.
 
+mod image;
+
 use super::command::Direction;
 use super::invariant::Broken;
 use super::orders::{Links, OrderPool, Slot};

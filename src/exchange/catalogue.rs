@@ -6,6 +6,9 @@
 use rustc_hash::FxHashSet;
 
 use super::ids::{CategoryNo, EventNo};
+use super::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
+};
 use super::units::TimeMs;
 
 /// A text in the interface's three languages (interface 2.1).
@@ -190,5 +193,37 @@ impl Catalogue {
         let mut slugs: Vec<&str> = self.slugs.iter().map(String::as_str).collect();
         slugs.sort_unstable();
         slugs
+    }
+}
+
+/// The slugs, of which there are as many as categories, and the number of events.
+impl Imaged for Catalogue {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let Catalogue { slugs: _, categories_count, events_count } = self;
+        write_count(*categories_count, sink);
+        for slug in self.slugs_sorted() {
+            write_text(slug, sink);
+        }
+        write_count(*events_count, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let categories_count = read_count(source)?;
+        let mut slugs = FxHashSet::default();
+        let mut before: Option<String> = None;
+        for _ in 0..categories_count {
+            let slug = String::read(source)?;
+            if before.is_some_and(|before| before >= slug) {
+                return Err(BadImage::Contradiction("slugs out of order"));
+            }
+            slugs.insert(slug.clone());
+            before = Some(slug);
+        }
+        let events_count = read_count(source)?;
+        // The number of the last event of all is that of the count before it.
+        if events_count > 0 && EventNo::next(events_count.saturating_sub(1)).is_none() {
+            return Err(BadImage::Value("EventNo"));
+        }
+        Ok(Catalogue { slugs, categories_count, events_count })
     }
 }

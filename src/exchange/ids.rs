@@ -13,6 +13,8 @@ use super::units::{Sequence, TimeMs};
 
 /// Bits of an id that hold the sequence number.
 const SEQUENCE_BITS: u32 = 48;
+/// Ids hold the sequence numbers below this one.
+pub const SEQUENCE_END: u64 = 1 << SEQUENCE_BITS;
 /// Bits of an id that tell apart the things which one record made.
 const INDEX_BITS: u32 = 26;
 /// Largest index of a thing within its record.
@@ -88,6 +90,12 @@ outside_id!(/// A trade; both its parties see the same id.
     TradeId);
 
 impl TradeId {
+    /// Which of its record's trades it was, as it was derived.
+    pub fn index(self) -> TradeIndex {
+        let index = self.0.as_u128() & u128::from(INDEX_MAX);
+        TradeIndex(u32::try_from(index).unwrap_or(INDEX_MAX).saturating_sub(1))
+    }
+
     /// The id of the `index`th trade of a record. The order that the record placed has index 0,
     /// so trades count from 1.
     pub fn of(time: TimeMs, sequence: Sequence, index: TradeIndex) -> TradeId {

@@ -4,6 +4,8 @@
 //! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
 //! it would buy; contracts of the outcome it closes back the rest, and are used first.
 
+mod image;
+
 use rustc_hash::FxHashMap;
 
 use super::catalogue::Outcome;

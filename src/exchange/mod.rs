@@ -28,7 +28,9 @@ pub mod venue;
 pub mod repeats;
 pub mod standing;
 pub mod invariant;
+pub mod image;
 pub mod digest;
+pub mod results;
 
 use catalogue::Catalogue;
 use command::{Command, Direction, Record};

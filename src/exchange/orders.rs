@@ -1,5 +1,7 @@
 //! The orders that stand: a pool of slots, found by order number without hashing.
 
+pub(super) mod image;
+
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
@@ -282,7 +284,10 @@ impl SequenceIndex {
     fn insert(&mut self, sequence: Sequence, slot: Slot) -> Result<(), Broken> {
         let (page, place) = Self::split(sequence);
         if self.pages.len() <= page {
-            self.pages.resize(page.saturating_add(1), None);
+            let pages_count = page.saturating_add(1);
+            let missing = pages_count.saturating_sub(self.pages.len());
+            self.pages.try_reserve(missing).map_err(|_| Broken::Capacity)?;
+            self.pages.resize(pages_count, None);
         }
         let page = self.pages.get_mut(page).ok_or(Broken::Dangling)?;
         let page = page.get_or_insert_with(|| Box::new(Page { slots: [None; PAGE], live: 0 }));

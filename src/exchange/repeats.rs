@@ -6,6 +6,8 @@
 //! are forgotten a few at a time as records come: how many are still held shapes no outcome,
 //! because every look-up asks whether the name still counts.
 
+mod image;
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
@@ -128,47 +130,19 @@ pub struct Repeats {
     ends: VecDeque<End>,
 }
 
-/// One name, as the image of the state shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remembered<'a> {
-    /// When it is looked at again.
-    pub at: TimeMs,
-    /// The name.
-    pub name: Fingerprint,
-    /// The first record under it.
-    pub first: Sequence,
-    /// What was asked under it; `None` if the name was given anew since.
-    pub body: Option<Fingerprint>,
-    /// First moment at which it no longer counts, unless its order stands.
-    pub until: TimeMs,
-    /// Whether it names an order.
-    pub order: bool,
-    /// The records that did what was asked, by part.
-    pub firsts: &'a [(u8, Sequence)],
-}
-
 impl Repeats {
-    /// Every name in the order in which they end.
-    pub fn all(&self) -> impl ExactSizeIterator<Item = Remembered<'_>> {
-        self.ends.iter().map(|end| {
-            let known = self.known.get(&end.name).filter(|known| known.begins_with(end.first));
-            Remembered {
-                at: end.at,
-                name: end.name,
-                first: end.first,
-                body: known.map(|known| known.body),
-                until: known.map_or(end.at, |known| known.until),
-                order: known.is_some_and(|known| known.order),
-                firsts: known.map_or(&[], |known| &known.firsts),
-            }
-        })
-    }
-
     /// Every name is known once and looked at again some time, in order.
     pub(super) fn check(&self) -> Result<(), Broken> {
         let sorted = self.ends.iter().zip(self.ends.iter().skip(1)).all(|(a, b)| a.at <= b.at);
-        let alive = self.all().filter(|name| name.body.is_some()).count();
+        let known = |end: &&End| self.known.get(&end.name);
+        let stands = |end: &&End| known(end).is_some_and(|known| known.begins_with(end.first));
+        let alive = self.ends.iter().filter(stands).count();
         if sorted && alive == self.known.len() { Ok(()) } else { Err(Broken::Dangling) }
+    }
+
+    /// Whether nothing was named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     fn add(&mut self, name: Fingerprint, known: Known, first: Sequence) {

@@ -357,6 +357,16 @@ impl Ratio {
     /// 1, the probability of a winner.
     pub const ONE: Ratio = Ratio(U64F64::ONE);
 
+    /// Its binary digits, lowest first.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_bits().to_le_bytes()
+    }
+
+    /// The ratio of these binary digits.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Ratio {
+        Ratio(U64F64::from_bits(u128::from_le_bytes(bytes)))
+    }
+
     /// The probability that a settlement price states.
     pub fn of_price(price: SettlementPrice) -> Ratio {
         Ratio(U64F64::from_num(price.0) / U64F64::from_num(TICKS_PER_UNIT))

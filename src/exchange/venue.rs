@@ -6,6 +6,7 @@ use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
 use super::command::{KeyHash, Role};
 use super::effect::Effect;
 use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;
@@ -210,5 +211,24 @@ impl Exchange {
     pub(super) fn public_market(&self, market: MarketNo) -> Result<&Market, Reject> {
         let state = self.market(market).ok_or(Reject::MarketNotFound)?;
         if state.status.public() { Ok(state) } else { Err(Reject::MarketNotFound) }
+    }
+}
+
+impl Imaged for KeyRing {
+    fn write(&self, sink: &mut impl ImageSink) {
+        // Those in force are those not revoked.
+        let KeyRing { keys, in_force: _ } = self;
+        keys.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let keys: Vec<Key> = Imaged::read(source)?;
+        let mut in_force = FxHashSet::default();
+        for key in keys.iter().filter(|key| !key.revoked) {
+            if !in_force.insert(key.hash) {
+                return Err(BadImage::Contradiction("one hash, two keys in force"));
+            }
+        }
+        Ok(KeyRing { keys, in_force })
     }
 }

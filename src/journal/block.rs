@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::record::{self, EncodeError, RecordError};
 use crate::exchange::command::Record;
+use crate::exchange::results::{Results, ResultsHash};
 use crate::exchange::units::{Sequence, TimeMs};
 
 /// First bytes of every block.
@@ -17,7 +18,7 @@ pub const MAGIC: [u8; 8] = *b"OPOUTCRY";
 /// Version of the block header.
 pub const FORMAT_VERSION: u16 = 1;
 /// Bytes before the first record.
-pub const BLOCK_HEADER_BYTES: usize = 64;
+pub const BLOCK_HEADER_BYTES: usize = 104;
 /// Largest block. Far below the 131 kB at which the store's default would move a value into a
 /// file of its own, and large enough for some 500 orders, past which a larger group commit gains
 /// nothing.
@@ -62,11 +63,19 @@ pub struct Head {
     pub hash: ChainHash,
     /// The last record's time; the zero time if there is none.
     pub time: TimeMs,
+    /// The last record whose results the last block records; [`Sequence::ZERO`] if it records
+    /// none.
+    pub results_through: Sequence,
 }
 
 impl Head {
     /// The head of an empty journal.
-    pub const START: Head = Head { sequence: Sequence::ZERO, hash: ChainHash::ZERO, time: EPOCH };
+    pub const START: Head = Head {
+        sequence: Sequence::ZERO,
+        hash: ChainHash::ZERO,
+        time: EPOCH,
+        results_through: Sequence::ZERO,
+    };
 }
 
 /// What is wrong with a block. The codes are stable.
@@ -138,6 +147,20 @@ pub enum BlockFault {
     /// A record is stamped before the one it follows.
     #[error("BLOCK_TIME: record {0} is stamped earlier than the one before it")]
     Time(Sequence),
+    /// The block records results that it cannot know, or results of nothing.
+    #[error("BLOCK_RESULTS: the block cannot record results up to record {0}")]
+    Results(Sequence),
+    /// The block records the results of fewer records than the block before it.
+    #[error(
+        "BLOCK_RESULTS_BACK: the block records results up to record {found}, the block before it \
+         up to record {before}"
+    )]
+    ResultsBack {
+        /// Up to which record the block before does.
+        before: Sequence,
+        /// Up to which record this one does.
+        found: Sequence,
+    },
     /// The journal ends before the record that is known to be in it.
     #[error("BLOCK_MISSING: the journal ends before record {0}")]
     Missing(Sequence),
@@ -168,8 +191,10 @@ impl RawBlock {
             return Err(BlockFault::Checksum);
         }
         let records = header.records(&self.0)?;
+        header.check_results()?;
         let hash = hash(&self.0);
-        Ok(Block { bytes: self.0, records, hash, previous: header.previous })
+        let Header { previous, recorded, .. } = header;
+        Ok(Block { bytes: self.0, records, hash, previous, recorded })
     }
 }
 
@@ -186,6 +211,7 @@ pub struct Block {
     records: Vec<Record>,
     hash: ChainHash,
     previous: ChainHash,
+    recorded: Results,
 }
 
 impl Block {
@@ -219,19 +245,28 @@ impl Block {
         self.previous
     }
 
+    /// What the records up to some earlier block's end had come to when this block was built.
+    /// Whether they did shows in a replay.
+    pub const fn recorded(&self) -> Results {
+        self.recorded
+    }
+
     /// The journal's head once this block is its last.
     pub fn head(&self) -> Head {
         let time = self.records.last().map_or(EPOCH, |record| record.time);
-        Head { sequence: self.last(), hash: self.hash, time }
+        let results_through = self.recorded.through;
+        Head { sequence: self.last(), hash: self.hash, time, results_through }
     }
 
-    /// The head it was built after, but for the time, which only the block before it knows.
+    /// The head it was built after, but for what only the block before it knows: the time, and
+    /// what results are recorded there.
     pub fn built_after(&self) -> Head {
         let sequence = Sequence::new(self.first().get().saturating_sub(1));
-        Head { sequence, hash: self.previous, time: EPOCH }
+        Head { sequence, hash: self.previous, ..Head::START }
     }
 
-    /// Whether this block is the next after `head`: dense, chained, no earlier.
+    /// Whether this block is the next after `head`: dense, chained, no earlier, and recording no
+    /// fewer results.
     pub fn follows(&self, head: &Head) -> Result<(), BlockFault> {
         let expected = head.sequence.next();
         if self.first() != expected {
@@ -240,10 +275,11 @@ impl Block {
         if self.previous != head.hash {
             return Err(BlockFault::Chain { expected: head.hash, found: self.previous });
         }
-        match self.records.first() {
-            Some(record) if record.time < head.time => Err(BlockFault::Time(record.sequence)),
-            _ => Ok(()),
+        if let Some(record) = self.records.first().filter(|record| record.time < head.time) {
+            return Err(BlockFault::Time(record.sequence));
         }
+        let (before, found) = (head.results_through, self.recorded.through);
+        if found < before { Err(BlockFault::ResultsBack { before, found }) } else { Ok(()) }
     }
 }
 
@@ -305,8 +341,13 @@ impl BlockBuilder {
         self.records.len()
     }
 
-    /// Seals the block.
-    pub fn build(self) -> Result<Block, EncodeError> {
+    /// Seals the block. `recorded` is what the records up to the end of some earlier block came
+    /// to, as late a one as is known.
+    ///
+    /// # Errors
+    /// What was wrong with a record, or with `recorded`: it must be of earlier records, and of no
+    /// fewer than the block before has.
+    pub fn build(self, recorded: Results) -> Result<Block, EncodeError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -319,12 +360,16 @@ impl BlockBuilder {
             return Err(EncodeError::Empty);
         }
         let first = after.sequence.next();
-        let mut header = Header { count, first, body, checksum: 0, previous: after.hash };
+        let previous = after.hash;
+        let mut header = Header { count, first, body, checksum: 0, previous, recorded };
+        if header.check_results().is_err() || recorded.through < after.results_through {
+            return Err(EncodeError::Results(recorded.through));
+        }
         header.write(&mut bytes);
         header.checksum = checksum(&bytes);
         header.write(&mut bytes);
         let hash = hash(&bytes);
-        let block = Block { bytes, records, hash, previous: after.hash };
+        let block = Block { bytes, records, hash, previous, recorded };
         debug_assert_eq!(RawBlock(block.bytes.clone()).decode().as_ref(), Ok(&block));
         Ok(block)
     }
@@ -337,6 +382,7 @@ struct Header {
     body: u32,
     checksum: u32,
     previous: ChainHash,
+    recorded: Results,
 }
 
 impl Header {
@@ -350,13 +396,19 @@ impl Header {
             let (first, rest) = rest.split_first_chunk::<8>()?;
             let (body, rest) = rest.split_first_chunk::<4>()?;
             let (checksum, rest) = rest.split_first_chunk::<4>()?;
-            let previous = rest.first_chunk::<32>()?;
+            let (previous, rest) = rest.split_first_chunk::<32>()?;
+            let (through, rest) = rest.split_first_chunk::<8>()?;
+            let results = rest.first_chunk::<32>()?;
             let header = Header {
                 count: u32::from_le_bytes(*count),
                 first: Sequence::new(u64::from_le_bytes(*first)),
                 body: u32::from_le_bytes(*body),
                 checksum: u32::from_le_bytes(*checksum),
                 previous: ChainHash(*previous),
+                recorded: Results {
+                    through: Sequence::new(u64::from_le_bytes(*through)),
+                    hash: ResultsHash(*results),
+                },
             };
             Some((*magic, u16::from_le_bytes(*version), u16::from_le_bytes(*flags), header))
         };
@@ -372,7 +424,7 @@ impl Header {
     }
 
     fn write(&self, bytes: &mut [u8]) {
-        let parts: [&[u8]; 8] = [
+        let parts: [&[u8]; 10] = [
             &MAGIC,
             &FORMAT_VERSION.to_le_bytes(),
             &[0; 2],
@@ -381,6 +433,8 @@ impl Header {
             &self.body.to_le_bytes(),
             &self.checksum.to_le_bytes(),
             &self.previous.0,
+            &self.recorded.through.get().to_le_bytes(),
+            &self.recorded.hash.0,
         ];
         for (to, from) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
             *to = *from;
@@ -391,6 +445,14 @@ impl Header {
         let body = usize::try_from(self.body).unwrap_or(usize::MAX);
         let length = body.saturating_add(BLOCK_HEADER_BYTES);
         if length > BLOCK_BYTES_MAX { Err(BlockFault::Length(length)) } else { Ok(length) }
+    }
+
+    /// Results are of earlier records, and of none only if they are none: nothing is said twice.
+    fn check_results(&self) -> Result<(), BlockFault> {
+        let Results { through, hash } = self.recorded;
+        let none = through == Sequence::ZERO;
+        let sound = through < self.first && none == (hash == ResultsHash::ZERO);
+        if sound { Ok(()) } else { Err(BlockFault::Results(through)) }
     }
 
     /// Reads the body: as many records as counted, dense, never stamped backwards, no byte over.

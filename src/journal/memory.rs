@@ -1,24 +1,57 @@
 //! A journal in memory, for tests and benches: the same journal over a store that is a map.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::marker::{Marker, Witness};
-use super::store::{BlockStore, StoreError, Stored, StoredJournal};
+use super::store::{BlockSource, BlockStore, StoreError, Stored, StoredJournal};
 use crate::exchange::units::Sequence;
 
-/// Blocks and marker in memory; never fails.
-#[derive(Debug, Clone)]
+/// Blocks and marker in memory; never fails. A clone is a copy.
+#[derive(Debug)]
 pub struct MemoryStore {
-    blocks: BTreeMap<Sequence, Vec<u8>>,
+    blocks: MemoryBlocks,
     marker: Marker,
     witness: Witness,
 }
 
 impl MemoryStore {
     /// An empty store.
-    pub const fn new() -> MemoryStore {
+    pub fn new() -> MemoryStore {
         let (marker, witness) = (Marker::Clear, Witness::NONE);
-        MemoryStore { blocks: BTreeMap::new(), marker, witness }
+        MemoryStore { blocks: MemoryBlocks::default(), marker, witness }
+    }
+}
+
+impl Clone for MemoryStore {
+    fn clone(&self) -> MemoryStore {
+        let blocks = MemoryBlocks(Arc::new(RwLock::new(self.blocks.reading().clone())));
+        MemoryStore { blocks, marker: self.marker, witness: self.witness }
+    }
+}
+
+/// The blocks of a memory store, shared by it and its readers.
+#[derive(Debug, Clone, Default)]
+struct MemoryBlocks(Arc<RwLock<BTreeMap<Sequence, Vec<u8>>>>);
+
+impl MemoryBlocks {
+    fn reading(&self) -> RwLockReadGuard<'_, BTreeMap<Sequence, Vec<u8>>> {
+        // A map is whole between any two of its calls, whatever panicked.
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> RwLockWriteGuard<'_, BTreeMap<Sequence, Vec<u8>>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BlockSource for MemoryBlocks {
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        Ok(self.reading().range(..=key).next_back().map(owned))
+    }
+
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        Ok(self.reading().range(key..).next().map(owned))
     }
 }
 
@@ -30,7 +63,7 @@ impl Default for MemoryStore {
 
 impl BlockStore for MemoryStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        self.blocks.insert(first, bytes.to_vec());
+        self.blocks.writing().insert(first, bytes.to_vec());
         Ok(())
     }
 
@@ -43,16 +76,16 @@ impl BlockStore for MemoryStore {
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
-        self.blocks.split_off(&first);
+        self.blocks.writing().split_off(&first);
         Ok(())
     }
 
     fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        Ok(self.blocks.range(..=key).next_back().map(owned))
+        self.blocks.at_or_before(key)
     }
 
     fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        Ok(self.blocks.range(key..).next().map(owned))
+        self.blocks.at_or_after(key)
     }
 
     fn marker(&self) -> Result<Marker, StoreError> {
@@ -72,6 +105,10 @@ impl BlockStore for MemoryStore {
         self.witness = witness;
         Ok(())
     }
+
+    fn source(&self) -> Arc<dyn BlockSource> {
+        Arc::new(self.blocks.clone())
+    }
 }
 
 fn owned((key, bytes): (&Sequence, &Vec<u8>)) -> Stored {
@@ -83,7 +120,7 @@ pub type MemoryJournal = StoredJournal<MemoryStore>;
 
 impl MemoryJournal {
     /// An empty journal.
-    pub const fn new() -> MemoryJournal {
+    pub fn new() -> MemoryJournal {
         MemoryJournal::begin(MemoryStore::new())
     }
 }

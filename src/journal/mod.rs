@@ -7,21 +7,24 @@ pub mod fields;
 pub mod marker;
 pub mod memory;
 pub mod portable;
+pub mod reader;
 pub mod replay;
 pub mod record;
 pub mod recovery;
 pub mod sled;
+pub mod snapshot;
 pub mod store;
 
 use std::ops::Deref;
 
 use self::block::{Block, BlockFault, Head};
+use self::reader::JournalReader;
 use self::store::StoreError;
 use crate::exchange::units::Sequence;
 
 /// Something that exists: it is on disk and was verified. Only [`Journal::append`],
-/// [`Journal::read`] and the reader of exported files make one, and the matcher is fed nothing
-/// else, so that nothing is applied that a power cut could take back.
+/// [`JournalReader::read`] and the reader of exported files make one, and the matcher is fed
+/// nothing else, so that nothing is applied that a power cut could take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durable<T>(T);
 
@@ -49,6 +52,9 @@ pub trait Journal: Send {
     /// Every block is verified, and that the last of them is the journal's head; the first error
     /// ends the reading.
     fn read(&self, from: Sequence) -> Blocks<'_>;
+
+    /// A handle that reads what is on disk from any thread, while this goes on.
+    fn reader(&self) -> JournalReader;
 }
 
 /// Damage found in a journal. It is reported, never mended and never read over.

@@ -83,6 +83,10 @@ pub enum EncodeError {
     /// A block of no records.
     #[error("ENCODE_EMPTY: a block holds at least one record")]
     Empty,
+    /// The results to be recorded are of records that are not before the block, or of fewer than
+    /// the block before records.
+    #[error("ENCODE_RESULTS: results up to record {0} cannot be recorded here")]
+    Results(Sequence),
 }
 
 /// Whether a command can be journaled at all. Asked before a command is stamped, so that one

@@ -145,6 +145,7 @@ mod tests {
     use super::super::block::{BlockBuilder, ChainHash, RawBlock};
     use super::*;
     use crate::exchange::command::{Command, Record};
+    use crate::exchange::results::Results;
     use crate::exchange::units::TimeMs;
 
     /// The table of journal-format.md, row by row: the first row that fits decides.
@@ -224,7 +225,7 @@ mod tests {
                 .push(Record { sequence, time, once: None, command: Command::AdvanceClock })
                 .is_ok()
         );
-        builder.build().unwrap()
+        builder.build(Results::NONE).unwrap()
     }
 
     /// Five things may be wrong with a block, in any combination; the first in order is named.

@@ -1,5 +1,8 @@
-//! From journal to exchange without a server: the loop of whoever checks a journal. A server feeds
-//! its matcher the same blocks.
+//! From journal to exchange: the one loop in which records are applied, by a server's matcher and
+//! by whoever checks a journal. It holds every block to the results that it records.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
 
 use super::block::{Block, Head};
 use super::{Durable, JournalError};
@@ -7,14 +10,18 @@ use crate::exchange::Exchange;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
 use crate::exchange::invariant::Broken;
+use crate::exchange::results::{Results, ResultsHash, ResultsLog};
 use crate::exchange::units::Sequence;
 
-/// Why a replay stopped.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
-    /// The journal could not be read, or is damaged.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
+/// Blocks that may stand between the one whose results a block records and that block itself. A
+/// server's are those between its sequencer and its matcher, fewer than these; more would leave
+/// records whose results nobody answers for.
+pub const RESULTS_LAG_BLOCKS_MAX: usize = 8;
+
+/// What a journal's records led to that cannot be, or was not so when it was journaled. The codes
+/// are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayFault {
     /// The exchange came to a state that cannot be.
     #[error("REPLAY_BROKEN: record {at}: {broken}")]
     Broken {
@@ -23,30 +30,238 @@ pub enum ReplayError {
         /// What cannot be.
         broken: Broken,
     },
+    /// The records come to other results than those that were recorded when they were journaled:
+    /// a record or the recorded results were changed, or the rules of matching were.
+    #[error(
+        "RESULTS_DIFFER: the block of record {block} records other results of records {from} to \
+         {through} than they come to"
+    )]
+    ResultsDiffer {
+        /// First sequence of the block that carries the recorded results.
+        block: Sequence,
+        /// The first record that they speak of and that no earlier block answered for.
+        from: Sequence,
+        /// The last record that they speak of.
+        through: Sequence,
+    },
+    /// The block records results up to a record with which no block ends.
+    #[error(
+        "RESULTS_PLACE: the block of record {block} records results up to record {through}, \
+         where no block ends"
+    )]
+    ResultsPlace {
+        /// First sequence of the block.
+        block: Sequence,
+        /// Up to which record it records results.
+        through: Sequence,
+    },
+    /// The block leaves the results of more blocks unrecorded than any server does.
+    #[error(
+        "RESULTS_LAG: the block of record {block} records results up to record {through} only, \
+         more than {RESULTS_LAG_BLOCKS_MAX} blocks before it"
+    )]
+    ResultsLag {
+        /// First sequence of the block.
+        block: Sequence,
+        /// Up to which record it records results.
+        through: Sequence,
+    },
 }
 
-/// Applies every record that `exchange` has not seen yet and tells of each with its effects, in
-/// order. The head is that of the last block read, [`Head::START`] if there was none.
-pub fn replay(
-    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
-    exchange: &mut Exchange,
-    mut tell: impl FnMut(&Record, &[Effect]),
-) -> Result<Head, ReplayError> {
-    let mut head = Head::START;
-    let mut effects = Vec::new();
-    for block in blocks {
-        let block = block?;
+/// Why a replay stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// The journal could not be read, or is damaged.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Its records do not come to what they should.
+    #[error(transparent)]
+    Fault(#[from] ReplayFault),
+}
+
+/// Who is told of every record, in order.
+pub trait Listener {
+    /// Why it wants to hear no more.
+    type Stop;
+
+    /// The state before a record.
+    ///
+    /// # Errors
+    /// Ends the replay before the record.
+    fn before(&mut self, _exchange: &Exchange, _record: &Record) -> Result<(), Self::Stop> {
+        Ok(())
+    }
+
+    /// A record, what it did, and the state after it.
+    ///
+    /// # Errors
+    /// Ends the replay after the record.
+    fn after(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Self::Stop>;
+}
+
+/// What ended a replay within a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop<S> {
+    /// The journal's fault.
+    Fault(ReplayFault),
+    /// The listener's wish.
+    Listener(S),
+}
+
+/// An exchange, and what its records came to block by block.
+#[derive(Debug, Clone)]
+pub struct Replayer {
+    exchange: Exchange,
+    log: ResultsLog,
+    /// Results at the ends of blocks, oldest first: the last that a block recorded, or those it
+    /// began with, and every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
+    ends: VecDeque<Results>,
+    /// Before this nothing is known.
+    began: Sequence,
+}
+
+impl Replayer {
+    /// Before the first record.
+    pub fn new() -> Replayer {
+        Replayer::resume(Exchange::new(), ResultsHash::ZERO)
+    }
+
+    /// Goes on from an exchange as a block's last record left it, with the results up to there.
+    /// Results that later blocks record of earlier records are not compared; those that they
+    /// record of later ones speak of the earlier ones too.
+    pub fn resume(exchange: Exchange, results: ResultsHash) -> Replayer {
+        let end = Results { through: exchange.sequence(), hash: results };
+        let (log, ends) = (ResultsLog::resume(end), VecDeque::from([end]));
+        Replayer { exchange, log, ends, began: end.through }
+    }
+
+    /// The state after the last record applied.
+    pub const fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// The state after the last record applied, to keep.
+    pub fn into_exchange(self) -> Exchange {
+        self.exchange
+    }
+
+    /// What the records up to the last one applied came to. Costs a copy of the hash's state
+    /// within a block, nothing at its end.
+    pub fn results(&self) -> Results {
+        self.log.latest()
+    }
+
+    /// The last record whose results a block applied so far records, and rightly; where it began
+    /// if there is none.
+    pub fn confirmed(&self) -> Sequence {
+        self.ends.front().map_or(self.began, |end| end.through)
+    }
+
+    /// Compares the results that a block records, then applies those of its records that were not
+    /// applied yet, appends their effects to `effects` and tells `listener` of each. If the
+    /// listener ends it, the same block goes on where it ended.
+    ///
+    /// # Errors
+    /// The journal's fault, or the listener's wish. After a fault within a record the state is not
+    /// to be used any more; the other faults are found before anything is applied.
+    pub fn apply<L: Listener>(
+        &mut self,
+        block: &Durable<Block>,
+        effects: &mut Vec<Effect>,
+        listener: &mut L,
+    ) -> Result<(), Stop<L::Stop>> {
+        if block.last() <= self.log.sealed().through {
+            return Ok(());
+        }
+        self.compare(block).map_err(Stop::Fault)?;
         for record in block.records() {
-            // The first block read may begin before the record asked for.
-            if record.sequence <= exchange.sequence() {
+            if record.sequence <= self.exchange.sequence() {
                 continue;
             }
-            effects.clear();
-            let applied = exchange.apply(record, &mut effects);
-            applied.map_err(|broken| ReplayError::Broken { at: record.sequence, broken })?;
-            tell(record, &effects);
+            listener.before(&self.exchange, record).map_err(Stop::Listener)?;
+            let told = effects.len();
+            self.exchange.apply(record, effects).map_err(|broken| {
+                Stop::Fault(ReplayFault::Broken { at: record.sequence, broken })
+            })?;
+            let effects = effects.get(told..).unwrap_or_default();
+            self.log.push(record, effects);
+            listener.after(&self.exchange, record, effects).map_err(Stop::Listener)?;
         }
-        head = block.head();
+        let end = self.log.seal();
+        self.ends.push_back(end);
+        Ok(())
+    }
+
+    /// Holds a block to the results that it records, and forgets those that no later block may
+    /// record any more.
+    fn compare(&mut self, block: &Block) -> Result<(), ReplayFault> {
+        let (first, recorded) = (block.first(), block.recorded());
+        let through = recorded.through;
+        let confirmed = self.confirmed();
+        if through >= self.began || confirmed != self.began {
+            let place = self.ends.iter().position(|end| end.through == through);
+            let place = place.ok_or(ReplayFault::ResultsPlace { block: first, through })?;
+            if self.ends.get(place).is_none_or(|end| end.hash != recorded.hash) {
+                let from = confirmed.next().min(through);
+                return Err(ReplayFault::ResultsDiffer { block: first, from, through });
+            }
+            self.ends.drain(..place);
+        }
+        if self.ends.len() > RESULTS_LAG_BLOCKS_MAX.saturating_add(1) {
+            return Err(ReplayFault::ResultsLag { block: first, through });
+        }
+        Ok(())
+    }
+}
+
+impl Default for Replayer {
+    fn default() -> Replayer {
+        Replayer::new()
+    }
+}
+
+/// A listener that only listens.
+struct Telling<T>(T);
+
+impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
+    type Stop = Infallible;
+
+    fn after(
+        &mut self,
+        _: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Infallible> {
+        (self.0)(record, effects);
+        Ok(())
+    }
+}
+
+/// Applies every record that `replayer` has not seen yet and tells of each with its effects, in
+/// order. The head is that of the last block read, [`Head::START`] if there was none.
+///
+/// # Errors
+/// The first fault; nothing after it was applied.
+pub fn replay(
+    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
+    replayer: &mut Replayer,
+    tell: impl FnMut(&Record, &[Effect]),
+) -> Result<Head, ReplayError> {
+    let mut head = Head::START;
+    let (mut effects, mut telling) = (Vec::new(), Telling(tell));
+    for block in blocks {
+        let block = block?;
+        effects.clear();
+        match replayer.apply(&block, &mut effects, &mut telling) {
+            Ok(()) => head = block.head(),
+            Err(Stop::Fault(fault)) => return Err(fault.into()),
+            Err(Stop::Listener(never)) => match never {},
+        }
     }
     Ok(head)
 }

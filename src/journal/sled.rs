@@ -9,11 +9,14 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
 use super::marker::{Marker, SLOT_BYTES, Witness};
-use super::store::{BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal};
+use super::store::{
+    BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
+};
 use crate::exchange::units::Sequence;
 
 /// The largest segment sled allows, fixed when the journal is made. sled moves any page over a
@@ -120,7 +123,7 @@ impl SledStore {
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
         if !complete {
-            if sled.at_or_after(Sequence::ZERO)?.is_some() {
+            if sled.blocks.at_or_after(Sequence::ZERO)?.is_some() {
                 return Err(OpenError::FileMissing(marker_path));
             }
             make_side_files(&marker_path, &witness_path).map_err(opening)?;
@@ -151,18 +154,18 @@ impl BlockStore for SledStore {
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
-        while let Some((key, _)) = self.sled.at_or_after(first)? {
+        while let Some((key, _)) = self.sled.blocks.at_or_after(first)? {
             self.sled.remove(key)?;
         }
         Ok(())
     }
 
     fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.sled.at_or_before(key)
+        self.sled.blocks.at_or_before(key)
     }
 
     fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.sled.at_or_after(key)
+        self.sled.blocks.at_or_after(key)
     }
 
     fn marker(&self) -> Result<Marker, StoreError> {
@@ -205,13 +208,17 @@ impl BlockStore for SledStore {
         self.witness_offset = WITNESS_SLOT_OFFSET.saturating_sub(self.witness_offset);
         Ok(())
     }
+
+    fn source(&self) -> Arc<dyn BlockSource> {
+        Arc::new(self.sled.blocks.clone())
+    }
 }
 
 /// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
 #[derive(Debug)]
 struct Sled {
     db: Option<sled::Db>,
-    blocks: Option<sled::Tree>,
+    blocks: SledBlocks,
 }
 
 impl Sled {
@@ -241,21 +248,11 @@ impl Sled {
             .flush_every_ms(None)
             .open()?;
         let blocks = db.open_tree(TREE)?;
-        Ok(Sled { db: Some(db), blocks: Some(blocks) })
-    }
-
-    fn on_blocks<T>(
-        &self,
-        step: Step,
-        call: impl FnOnce(&sled::Tree) -> sled::Result<T>,
-    ) -> Result<T, StoreError> {
-        let closed = || StoreError::new(step, "the store is closed");
-        let blocks = self.blocks.as_ref().ok_or_else(closed)?;
-        caught(step, || call(blocks))
+        Ok(Sled { db: Some(db), blocks: SledBlocks(Arc::new(RwLock::new(Some(blocks)))) })
     }
 
     fn insert(&self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        let swapped = self.on_blocks(Step::Put, |blocks| {
+        let swapped = self.blocks.on_blocks(Step::Put, |blocks| {
             blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))
         })?;
         // Blocks are written once. A key that is taken means that the head was wrong.
@@ -263,13 +260,39 @@ impl Sled {
     }
 
     fn remove(&self, first: Sequence) -> Result<(), StoreError> {
-        self.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
+        self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
     }
 
     fn flush(&self) -> Result<(), StoreError> {
-        self.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop))
+        self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop))
+    }
+}
+
+/// sled's tree of blocks, shared with readers on other threads. They hold it for one call at a
+/// time, and the store takes it away when it closes: whoever opens sled next finds it let go.
+#[derive(Debug, Clone)]
+struct SledBlocks(Arc<RwLock<Option<sled::Tree>>>);
+
+impl SledBlocks {
+    fn on_blocks<T>(
+        &self,
+        step: Step,
+        call: impl FnOnce(&sled::Tree) -> sled::Result<T>,
+    ) -> Result<T, StoreError> {
+        let closed = || StoreError::new(step, "the store is closed");
+        // Nothing panics while it holds this: `caught` is inside.
+        let blocks = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = blocks.as_ref().ok_or_else(closed)?;
+        caught(step, || call(blocks))
     }
 
+    /// Waits for the call that is running, and leaves nothing for the next.
+    fn close(&self) -> Option<sled::Tree> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl BlockSource for SledBlocks {
     fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
         let found = self
             .on_blocks(Step::Read, |blocks| blocks.range(..=key(until)).next_back().transpose())?;
@@ -286,7 +309,7 @@ impl Sled {
 impl Drop for Sled {
     fn drop(&mut self) {
         // Closing flushes, and may panic after a failure that was reported when it happened.
-        let (db, blocks) = (self.db.take(), self.blocks.take());
+        let (db, blocks) = (self.db.take(), self.blocks.close());
         let closed = catch_unwind(AssertUnwindSafe(|| drop((blocks, db))));
         drop(closed);
     }

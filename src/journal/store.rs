@@ -1,10 +1,12 @@
-//! The journal over a store of blocks: appends, refusals, recovery and verified reading. The
-//! store itself is behind a small trait, so that tests can make each of its steps fail.
+//! The journal over a store of blocks: appends, refusals and recovery. The store itself
+//! is behind a small trait, so that tests can make each of its steps fail.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::block::{Block, BlockFault, Head, RawBlock};
+use super::block::{Block, Head, RawBlock};
 use super::marker::{Marker, Witness};
+use super::reader::{JournalReader, Published};
 use super::recovery::{self, Acknowledged, Beyond, Reason, Tail, Verdict};
 use super::{Blocks, Damage, Durable, Journal, JournalError};
 use crate::exchange::units::Sequence;
@@ -54,6 +56,14 @@ impl StoreError {
 /// A key and the bytes stored under it.
 pub type Stored = (Sequence, Vec<u8>);
 
+/// Blocks to be read while others are written.
+pub trait BlockSource: Send + Sync {
+    /// The block with the highest key up to `key`.
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
+    /// The block with the lowest key from `key` on.
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
+}
+
 /// Keeps blocks by the sequence of their first record, and the refused marker beside them.
 /// A put is durable after the flush and the sync that follow it.
 pub trait BlockStore: Send {
@@ -77,6 +87,9 @@ pub trait BlockStore: Send {
     fn witness(&self) -> Result<Option<Witness>, StoreError>;
     /// Writes the witness, without waiting for the disk.
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError>;
+    /// The same blocks for readers on other threads. Once the store is dropped it may give none,
+    /// and it must not keep anything locked or open that whoever opens the store next needs.
+    fn source(&self) -> Arc<dyn BlockSource>;
 }
 
 /// What opening a journal found.
@@ -130,6 +143,8 @@ pub enum OpenError {
 pub struct StoredJournal<S> {
     store: S,
     head: Head,
+    /// `head`, where readers on other threads see it.
+    published: Published,
     stopped: bool,
 }
 
@@ -175,12 +190,16 @@ impl<S: BlockStore> StoredJournal<S> {
             (Verdict::Refuse(reason), _) => return Err(OpenError::Refused(reason)),
         };
         store.attest(Witness { last: head.sequence, hash: head.hash })?;
-        Ok((StoredJournal { store, head, stopped: false }, Recovered { head, cut }))
+        Ok((StoredJournal::ending_at(store, head), Recovered { head, cut }))
     }
 
     /// A journal in a store known to be empty.
-    pub(super) const fn begin(store: S) -> StoredJournal<S> {
-        StoredJournal { store, head: Head::START, stopped: false }
+    pub(super) fn begin(store: S) -> StoredJournal<S> {
+        StoredJournal::ending_at(store, Head::START)
+    }
+
+    fn ending_at(store: S, head: Head) -> StoredJournal<S> {
+        StoredJournal { store, head, published: Published::new(head), stopped: false }
     }
 
     fn write(&mut self, block: &Block) -> Result<(), StoreError> {
@@ -212,6 +231,7 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
             });
         }
         self.head = block.head();
+        self.published.publish(self.head);
         let witness = Witness { last: self.head.sequence, hash: self.head.hash };
         // The block is on disk whatever becomes of its witness; but no other is taken without.
         self.stopped = self.store.attest(witness).is_err();
@@ -219,7 +239,11 @@ impl<S: BlockStore> Journal for StoredJournal<S> {
     }
 
     fn read(&self, from: Sequence) -> Blocks<'_> {
-        Box::new(Reader { store: &self.store, end: self.head, place: Place::Before(from) })
+        Box::new(self.reader().read(from))
+    }
+
+    fn reader(&self) -> JournalReader {
+        JournalReader::new(self.store.source(), self.published.clone())
     }
 }
 
@@ -289,74 +313,4 @@ fn last_blocks(
         }
     }
     Ok(Ok(head.filter(|head| *head != Head::START)))
-}
-
-/// Where a reader stands.
-enum Place {
-    /// Nothing read; the first block is the one that holds this record.
-    Before(Sequence),
-    /// After the block that led to this head.
-    After(Head),
-    /// At the end, or at an error.
-    Over,
-}
-
-/// Reads and verifies block after block.
-struct Reader<'a, S> {
-    store: &'a S,
-    end: Head,
-    place: Place,
-}
-
-impl<S: BlockStore> Reader<'_, S> {
-    /// The head before the block that holds `from`: verified by the block before it, or the start.
-    fn enter(&self, from: Sequence) -> Result<Head, JournalError> {
-        let holding = self.store.at_or_before(from).map_err(JournalError::Read)?;
-        let Some((first, _)) = holding else { return Ok(Head::START) };
-        if first <= Head::START.sequence.next() {
-            return Ok(Head::START);
-        }
-        let earlier = self.store.at_or_before(before(first)).map_err(JournalError::Read)?;
-        let Some((key, bytes)) = earlier else { return Ok(Head::START) };
-        let read = RawBlock::new(bytes).decode();
-        let after = read.as_ref().map_or(Head::START, Block::built_after);
-        let judged = recovery::judge(key, read, &after);
-        judged.map(|block| block.head()).map_err(|fault| Damage { block: key, fault }.into())
-    }
-
-    fn next_block(&self, head: &Head) -> Result<Option<Block>, JournalError> {
-        if head.sequence >= self.end.sequence {
-            let same = head == &self.end || self.end == Head::START;
-            let fault = BlockFault::Chain { expected: self.end.hash, found: head.hash };
-            let damage = Damage { block: self.end.sequence, fault };
-            return if same { Ok(None) } else { Err(damage.into()) };
-        }
-        let next = head.sequence.next();
-        let found = self.store.at_or_after(next).map_err(JournalError::Read)?;
-        let Some((key, bytes)) = found else {
-            let fault = BlockFault::Missing(self.end.sequence);
-            return Err(Damage { block: next, fault }.into());
-        };
-        let judged = recovery::judge(key, RawBlock::new(bytes).decode(), head);
-        judged.map(Some).map_err(|fault| Damage { block: key, fault }.into())
-    }
-}
-
-impl<S: BlockStore> Iterator for Reader<'_, S> {
-    type Item = Result<Durable<Block>, JournalError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entered = match self.place {
-            Place::Before(from) if from > self.end.sequence => return None,
-            Place::Before(from) => self.enter(from),
-            Place::After(head) => Ok(head),
-            Place::Over => return None,
-        };
-        let read = entered.and_then(|head| self.next_block(&head));
-        self.place = match &read {
-            Ok(Some(block)) => Place::After(block.head()),
-            _ => Place::Over,
-        };
-        read.map(|block| block.map(Durable)).transpose()
-    }
 }

@@ -1,5 +1,7 @@
 //! Users, their API keys and their money.
 
+mod image;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;

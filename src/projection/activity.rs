@@ -1,5 +1,7 @@
 //! What happened in each market: its trades and its moves (semantics 6).
 
+mod image;
+
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::catalogue::Outcome;

@@ -1,6 +1,8 @@
 //! What was answered to requests that may be repeated, as it was answered first: kept for as long
 //! as the exchange keeps the names under which they were asked (semantics 8).
 
+mod image;
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;

@@ -1,6 +1,8 @@
 //! Categories, events and markets as readers see them, in the orders in which they are listed.
 //! What is long and seldom changes is shared, so that a reader copies no text.
 
+mod image;
+
 use std::sync::Arc;
 
 use super::Projection;

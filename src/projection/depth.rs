@@ -1,5 +1,7 @@
 //! The price levels of every book in yes-ticks, and the price of each market's last trade.
 
+mod image;
+
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::command::Direction;

@@ -70,6 +70,11 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// So many, met by someone else.
+    pub const fn counted(count: u64) -> Faults {
+        Faults { count, last: None }
+    }
+
     /// How many there were.
     pub const fn count(&self) -> u64 {
         self.count

@@ -1,5 +1,7 @@
 //! What each user's orders traded, as that user sees it.
 
+mod image;
+
 use rustc_hash::FxHashMap;
 
 use super::fault::Fault;

@@ -13,6 +13,7 @@ pub mod positions;
 pub mod activity;
 pub mod answers;
 pub mod fault;
+pub mod image;
 #[cfg(test)]
 mod fixture;
 

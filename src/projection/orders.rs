@@ -1,5 +1,7 @@
 //! Every order ever accepted, in its owner's own words, and what it came to.
 
+mod image;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;

@@ -1,5 +1,7 @@
 //! What each user holds of each outcome, and held when its market ended (semantics 6).
 
+mod image;
+
 use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};

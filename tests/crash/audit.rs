@@ -12,7 +12,7 @@ use openoutcry::exchange::ids::{OrderNo, TradeId, TradeIndex};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::Head;
-use openoutcry::journal::replay::replay;
+use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::fills::{FillRow, Liquidity};
@@ -135,9 +135,9 @@ impl Auditor {
             self.head = block.head();
         }
         // Again from the first record on, by the product's own loop and none of ours.
-        let mut again = Exchange::new();
+        let mut again = Replayer::new();
         let replayed = replay(journal.read(Sequence::new(1)), &mut again, |_, _| {});
-        let (ours, theirs) = (self.exchange.digest(), again.digest());
+        let (ours, theirs) = (self.exchange.digest(), again.exchange().digest());
         if replayed != Ok(self.head) || ours != theirs {
             self.count.digest_differences += 1;
             self.faults.push(format!("a second replay differs: {replayed:?}, {:?}", self.head));

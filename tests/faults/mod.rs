@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
-use openoutcry::journal::store::{BlockStore, Step, StoreError, Stored};
+use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, Stored};
 
 /// Which step fails next, and whether it takes effect nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,9 @@ impl<S: BlockStore> BlockStore for Faulty<S> {
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.run(Step::Attest, |store| store.attest(witness))
     }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        self.store.source()
+    }
 }
 
 struct Images {
@@ -107,6 +110,15 @@ impl Disk {
 
     fn images(&self) -> MutexGuard<'_, Images> {
         self.0.lock().unwrap()
+    }
+}
+
+impl BlockSource for Disk {
+    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.images().live.at_or_before(key)
+    }
+    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
+        self.images().live.at_or_after(key)
     }
 }
 
@@ -145,5 +157,8 @@ impl BlockStore for Disk {
     }
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
         self.images().live.attest(witness)
+    }
+    fn source(&self) -> Arc<dyn BlockSource> {
+        Arc::new(self.clone())
     }
 }

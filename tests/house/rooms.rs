@@ -88,8 +88,9 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "replay",
         ours: &["exchange", "journal", "projection"],
-        // The command line, JSON, times and ids as people write them, a bar for long work.
-        others: &["clap", "serde_json", "chrono", "uuid", "indicatif"],
+        // The command line, JSON, times and ids as people write them, a bar for long work, fills as
+        // typed columns, charts.
+        others: &["clap", "serde_json", "chrono", "uuid", "indicatif", "parquet", "plotters"],
     },
 ];
 
@@ -102,9 +103,11 @@ pub fn of(source: &Source) -> &'static Room {
 }
 
 /// Crates that only these files may use, and why.
-pub const DOORS: [(&str, &[&str], &str); 5] = [
+pub const DOORS: [(&str, &[&str], &str); 7] = [
     ("bincode", &["src/journal/record"], "a format changes in one place"),
     ("sled", &["src/journal/"], "the store is behind the trait Journal"),
+    ("parquet", &["replay/src/fills/"], "a file's columns are defined in one place"),
+    ("plotters", &["replay/src/report/"], "charts are drawn in one place"),
     ("serde", &["src/api/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
     ("serde_json", &["src/api/", "src/cli/", "src/flow/", "replay/"], "JSON is for the edge"),
     (

@@ -9,6 +9,7 @@ use openoutcry::exchange::command::{
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use openoutcry::exchange::units::{
     Lots, Money, ORDER_LOTS_MAX, Sequence, SettlementPrice, Tick, TimeMs,
@@ -286,8 +287,18 @@ pub fn asked() -> impl Strategy<Value = Asked> {
     (once, command()).prop_map(|(once, command)| Asked { once, command })
 }
 
-/// One block after `head`; the commands must fit.
+/// One block after `head` that records no results; the commands must fit.
 pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<Asked>>) -> Block {
+    block_with(head, time, commands, Results::NONE)
+}
+
+/// One block after `head` that records these results; the commands must fit.
+pub fn block_with(
+    head: &Head,
+    time: TimeMs,
+    commands: Vec<impl Into<Asked>>,
+    recorded: Results,
+) -> Block {
     let mut builder = BlockBuilder::new(head);
     let mut sequence = head.sequence;
     for asked in commands {
@@ -295,7 +306,7 @@ pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<Asked>>) -
         sequence = sequence.next();
         assert!(builder.push(Record { sequence, time, once, command }).is_ok(), "block full");
     }
-    builder.build().unwrap()
+    builder.build(recorded).unwrap()
 }
 
 /// Blocks of a few small records each, chained from the start.

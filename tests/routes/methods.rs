@@ -4,7 +4,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 36] = [
+const PATHS: [(&str, &[&str]); 38] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -41,6 +41,8 @@ const PATHS: [(&str, &[&str]); 36] = [
     ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
     ("/admin/users/{id}/deposits", &["POST"]),
     ("/admin/users/{id}/withdrawals", &["POST"]),
+    ("/admin/audit/head", &["GET"]),
+    ("/admin/journal", &["GET"]),
 ];
 
 const METHODS: [&str; 9] =

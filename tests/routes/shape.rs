@@ -8,6 +8,8 @@ use serde_json::Value;
 pub enum Shape {
     /// 36 characters of a UUID in small letters.
     Uuid,
+    /// 32 bytes in small hexadecimal letters.
+    Hash,
     /// Any string.
     Text,
     /// `http` or `https`.
@@ -31,11 +33,18 @@ pub enum Shape {
     List(Box<Shape>),
     /// Exactly these members.
     Object(Vec<(&'static str, Shape)>),
+    /// These members and others.
+    WithMore(Vec<(&'static str, Shape)>),
 }
 
 /// An object of these members.
 pub fn object<const N: usize>(members: [(&'static str, Shape); N]) -> Shape {
     Shape::Object(members.into())
+}
+
+/// An object of these members, and others.
+pub fn with_more<const N: usize>(members: [(&'static str, Shape); N]) -> Shape {
+    Shape::WithMore(members.into())
 }
 
 /// An object with members added.
@@ -70,12 +79,15 @@ fn compare(shape: &Shape, place: &str, json: &Value, faults: &mut Vec<String>) {
                 compare(shape, &format!("{place}[{index}]"), element, faults);
             }
         }
-        (Shape::Object(members), Value::Object(found)) => {
+        (Shape::Object(members) | Shape::WithMore(members), Value::Object(found)) => {
             for (name, shape) in members {
                 match found.get(*name) {
                     Some(value) => compare(shape, &format!("{place}.{name}"), value, faults),
                     None => faults.push(format!("{place}.{name} is missing")),
                 }
+            }
+            if matches!(shape, Shape::WithMore(_)) {
+                return;
             }
             let unexpected = found.keys().filter(|name| !members.iter().any(|(m, _)| m == name));
             faults.extend(unexpected.map(|name| format!("{place}.{name} is unexpected")));
@@ -93,6 +105,7 @@ fn is_scalar(shape: &Shape, json: &Value) -> bool {
             is_number(&number.to_string(), *decimals)
         }
         (Shape::Uuid, Value::String(text)) => is_uuid(text),
+        (Shape::Hash, Value::String(text)) => is_like(text, &"f".repeat(64)),
         (Shape::Url, Value::String(text)) => text.starts_with("http"),
         (Shape::Moment, Value::String(text)) => is_moment(text),
         (Shape::Decimal(least, most), Value::String(text)) => is_decimal(text, *least, *most),

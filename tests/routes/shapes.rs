@@ -1,7 +1,9 @@
 //! The shapes of the interface's answers (interface 2 and 4, semantics 4, 6, 7 and 8).
 
-use super::shape::Shape::{self, Bool, Decimal, Integer, Moment, Number, OneOf, Text, Url, Uuid};
-use super::shape::{list, nullable, object, wider};
+use super::shape::Shape::{
+    self, Bool, Decimal, Hash, Integer, Moment, Number, OneOf, Text, Url, Uuid,
+};
+use super::shape::{list, nullable, object, wider, with_more};
 
 const OUTCOME: Shape = OneOf(&["yes", "no"]);
 const SIDE: Shape = OneOf(&["BUY", "SELL"]);
@@ -292,4 +294,24 @@ pub fn key() -> Shape {
 
 pub fn new_key() -> Shape {
     wider(key(), [("key", Text)])
+}
+
+pub fn audit_head() -> Shape {
+    object([
+        ("sequence", Integer),
+        ("time", Moment),
+        ("chainHash", Hash),
+        ("resultsHash", Hash),
+        ("stateDigest", Hash),
+    ])
+}
+
+/// A page of records; what each has beside its place depends on its kind.
+pub fn journal() -> Shape {
+    object([
+        ("from", Integer),
+        ("limit", Integer),
+        ("next", nullable(Integer)),
+        ("records", list(with_more([("sequence", Integer), ("time", Moment), ("kind", Text)]))),
+    ])
 }

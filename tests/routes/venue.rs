@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use openoutcry::api::keys::ApiKey;
 use openoutcry::api::{Limits, serve};
 use openoutcry::engine::clock;
+use openoutcry::engine::past::Past;
 use openoutcry::engine::start::{Running, start};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
@@ -45,7 +46,7 @@ impl Venue {
         Venue::over(MemoryJournal::new())
     }
 
-    /// A venue over this journal.
+    /// A new venue over this journal, which is empty.
     pub fn over(journal: impl Journal + 'static) -> Venue {
         let running = start(journal).unwrap();
         let engine = running.engine();
@@ -61,13 +62,30 @@ impl Venue {
             let answer = runtime.block_on(engine.submit(command)).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
+        Venue::serving(running, runtime, key.reveal())
+    }
+
+    /// A venue that this journal tells of, with the operator whose key this is.
+    pub fn resumed(journal: impl Journal + 'static, key: &str) -> Venue {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        Venue::serving(start(journal).unwrap(), runtime, key)
+    }
+
+    fn serving(running: Running, runtime: Runtime, key: &str) -> Venue {
+        let engine = running.engine();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = serve(listener, engine, Limits::STANDARD, async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
-        let operator = Client { address, key: key.reveal().to_owned() };
+        let operator = Client { address, key: key.to_owned() };
         Venue { operator, runtime, served: Some((stop, ended, running)) }
+    }
+
+    /// What answers questions about the past.
+    pub fn past(&self) -> Past {
+        let (.., running) = self.served.as_ref().unwrap();
+        running.engine().past().clone()
     }
 
     /// Ends the venue in good order, and says whether it had halted before.

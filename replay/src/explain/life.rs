@@ -176,6 +176,10 @@ pub struct Life {
     pub ahead: Queue,
     /// Who was when it came to rest.
     pub ahead_at_rest: Crowd,
+    /// Since when it stands where it does.
+    pub rested_at: TimeMs,
+    /// Whether it was reached there before.
+    pub reached: bool,
     /// Whether it has ended.
     pub ended: bool,
 }
@@ -195,7 +199,7 @@ pub struct Moved {
 
 impl Life {
     /// A life that begins.
-    pub fn new(terms: PlaceOrder, backing: Backing) -> Life {
+    pub fn new(terms: PlaceOrder, backing: Backing, now: TimeMs) -> Life {
         Life {
             terms,
             limit: terms.wording.yes_price(terms.price),
@@ -207,6 +211,8 @@ impl Life {
             backing,
             ahead: Queue::default(),
             ahead_at_rest: Crowd::default(),
+            rested_at: now,
+            reached: false,
             ended: false,
         }
     }

@@ -1,6 +1,7 @@
 //! `explain`: the life of one order, told so that it reads right to somebody who was not there.
 
 mod life;
+mod pairs;
 mod story;
 mod trades;
 mod words;
@@ -8,11 +9,11 @@ mod words;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use openoutcry::exchange::units::AveragePrice;
+use openoutcry::exchange::units::{AveragePrice, Lots};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
-use crate::moment::{Moment, rfc3339};
+use crate::moment::{Moment, rfc3339, when};
 use crate::pass::pass;
 use crate::reference::Reference;
 use crate::register::{side_name, spoken};
@@ -26,9 +27,9 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let mut source = Source::open(path)?;
     let mut story = Story::of(order);
     let exchange = pass(&mut source, at, false, &mut story)?.exchange;
-    let unknown = || Failure::Failed(format!("{order} placed no order by then"));
+    let unknown = || Failure::not_found(format!("{order} placed no order by then"));
     let life = story.life.as_ref().ok_or_else(unknown)?;
-    let end = format!("record {}, {}", exchange.sequence(), rfc3339(exchange.time()));
+    let end = format!("record {}, {} UTC", exchange.sequence(), when(exchange.time()));
     let market = story.register.listing(life.terms.market)?;
     let owner = story.register.person(life.terms.user)?;
     let status = status(life, story.accepted);
@@ -44,7 +45,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let _ = writeln!(text, "STATUS  {status}, as of {end}\n");
     for event in &story.events {
         let _ =
-            writeln!(text, "{}, record {}: {}", rfc3339(event.time), event.sequence, event.kind);
+            writeln!(text, "{} UTC, record {}: {}", when(event.time), event.sequence, event.kind);
         text.push_str(&wrap(&event.text, "    "));
         text.push('\n');
     }
@@ -110,24 +111,31 @@ fn sum(story: &Story, life: &Life, end: &str) -> String {
     }
     let price = AveragePrice { notional: life.cost, quantity: life.filled };
     let currency = &story.currency;
-    let fills = match life.fills {
-        0 => "none was filled".to_owned(),
+    let were = |lots: Lots| if lots == Lots::contracts(1) { "was" } else { "were" };
+    let filled = match life.fills {
+        0 => "none were filled".to_owned(),
         fills => format!(
-            "{} filled in {fills} {}, at {price} each on average in its owner's words ({} \
-             {currency} in all)",
-            contracts(life.filled),
+            "{} {} filled, in {fills} {}, at {price} each on average ({} {currency} in all)",
+            life.filled,
+            were(life.filled),
             if fills == 1 { "fill" } else { "fills" },
             life.cost
         ),
     };
     let left = life.quantity.saturating_minus(life.filled).saturating_minus(life.cancelled);
-    let rest = if life.ended { String::new() } else { format!(" It still stands, as of {end}.") };
-    format!(
-        "In all: {} wanted; {fills}; {} cancelled, {} on the book. \
-         Filled, cancelled and on the book make {}.{rest}",
-        contracts(life.quantity),
-        life.cancelled,
-        left,
-        life.quantity,
-    )
+    let mut parts = vec![filled];
+    if !life.cancelled.is_zero() {
+        parts.push(format!("{} {} cancelled", life.cancelled, were(life.cancelled)));
+    }
+    if !left.is_zero() {
+        parts.push(format!("{left} still stood on the book as of {end}"));
+    }
+    let counts = [life.filled, life.cancelled, left];
+    let counts: Vec<String> =
+        counts.iter().filter(|lots| !lots.is_zero()).map(ToString::to_string).collect();
+    let check = match counts.as_slice() {
+        [_] => "That is all of it.".to_owned(),
+        _ => format!("{} make {}: all of it.", counts.join(" and "), life.quantity),
+    };
+    format!("In all: of {} wanted, {}. {check}", contracts(life.quantity), parts.join(", and "))
 }

@@ -14,11 +14,13 @@ use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::{Value, json};
 
 use super::life::{Crowd, Life, Queue};
+use super::pairs::Hands;
 use super::words::{
     a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
     translation, wish,
 };
 use crate::answer::Failure;
+use crate::moment::elapsed;
 use crate::pass::Listener;
 use crate::reference::Reference;
 use crate::register::Register;
@@ -60,6 +62,8 @@ pub struct Story {
     purse: Option<Purse>,
     /// What the order meets when it comes in.
     pub facing: Queue,
+    /// The owner's contracts.
+    pub hands: Hands,
 }
 
 impl Listener for Story {
@@ -69,6 +73,8 @@ impl Listener for Story {
                 let limit = terms.wording.yes_price(terms.price);
                 let direction = terms.wording.direction();
                 self.purse = exchange.purse(terms.user, terms.market).ok();
+                self.hands =
+                    self.purse.map_or_else(Hands::default, |p| Hands::holding(&p.position));
                 self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
             }
             Command::AmendOrder { order, price, .. } if *order == self.no => {
@@ -106,6 +112,7 @@ impl Listener for Story {
             self.hear(exchange, record, effect)?;
             self.register.follow(record, effect);
         }
+        self.hands.rest();
         Ok(())
     }
 }
@@ -125,6 +132,7 @@ impl Story {
             parties: BTreeSet::new(),
             purse: None,
             facing: Queue::default(),
+            hands: Hands::default(),
         }
     }
 
@@ -152,7 +160,7 @@ impl Story {
             Some(purse) => purse.backing_for(direction, terms.quantity)?,
             None => Backing::default(),
         };
-        let life = Life::new(*terms, needed);
+        let life = Life::new(*terms, needed, record.time);
         let mut text = format!(
             "{owner} asked to {}. {} {}",
             wish(terms.wording, terms.price, terms.quantity),
@@ -189,7 +197,7 @@ impl Story {
             }
         }
         self.life = Some(life);
-        self.tell(record, "ASKED", text, figures);
+        self.tell(record, "ARRIVED", text, figures);
         Ok(())
     }
 
@@ -229,7 +237,8 @@ impl Story {
         effect: &Effect,
     ) -> Result<(), Failure> {
         let no = self.no;
-        if !self.accepted || self.life.as_ref().is_none_or(|life| life.ended) {
+        let over = |life: &Life| life.ended && !self.hands.stirred();
+        if !self.accepted || self.life.as_ref().is_none_or(over) {
             return Ok(());
         }
         let Some(mut life) = self.life.take() else { return Ok(()) };
@@ -252,6 +261,11 @@ impl Story {
             Effect::MarketMoved { market, to, .. } if *market == life.terms.market => {
                 self.market_moved(record, *to);
             }
+            Effect::PositionChanged { user, market, yes, no, .. }
+                if (*user, *market) == (life.terms.user, life.terms.market) =>
+            {
+                self.holds(&life, record, (yes, no))?;
+            }
             _ => {}
         }
         life.ahead.follow(effect);
@@ -269,6 +283,7 @@ impl Story {
     ) -> Result<(), Failure> {
         life.ahead = Queue::ahead(exchange, self.no, record.time);
         life.ahead_at_rest = life.ahead.crowd()?;
+        (life.rested_at, life.reached) = (record.time, false);
         let direction = life.direction();
         let mut ahead = Crowd::default();
         let book = exchange.market(life.terms.market).map(|market| &market.book);
@@ -280,7 +295,7 @@ impl Story {
         }
         let what = if remaining == life.quantity { "All of it" } else { "What was left of it" };
         let text = format!(
-            "{what}, {}, went to rest on the book as {} at a yes-price of {}. {}",
+            "{what}, {}, went to rest on the book as {} at {}, to wait for its turn. {}",
             contracts(remaining),
             a_side(direction),
             life.limit,
@@ -320,6 +335,7 @@ impl Story {
             let before = Terms { direction, limit: life.limit, copy_from };
             purse.release(before, life.backing)?;
             life.backing = purse.backing_for(direction, *remaining)?;
+            self.hands.freed();
         }
         (life.limit, life.quantity) = (*price, *quantity);
         let backed = backing(life, life.backing, &self.currency)?;
@@ -357,6 +373,14 @@ impl Story {
         (rested, reason): (bool, CancelReason),
     ) -> Result<(), Failure> {
         let mut text = ending(life, reason, rested, record);
+        if rested {
+            let ahead = still_ahead(life.ahead.crowd()?);
+            let stood = elapsed(life.rested_at, record.time);
+            text.extend([format!(" It had stood for {stood} where it was. {ahead}")]);
+        }
+        if !life.backing.contracts.is_zero() {
+            self.hands.freed();
+        }
         if reason == CancelReason::FokNotFillable {
             let found = self.facing.tradable(&life.terms)?;
             text.extend([format!(" Within its limit it could have traded {}.", contracts(found))]);
@@ -380,7 +404,7 @@ impl Story {
         life.ended = true;
         let code = reason_code(reason);
         let figures = json!({ "reason": code, "quantity": quantity.to_string() });
-        text.extend([format!(" The recorded reason is {code}.")]);
+        text.extend([format!(" Recorded reason: {code}.")]);
         self.tell(record, "CANCELLED", text, figures);
         Ok(())
     }

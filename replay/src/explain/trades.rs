@@ -9,9 +9,11 @@ use serde_json::json;
 
 use super::life::Life;
 use super::story::{Story, better};
-use super::words::{contracts, first_of, left, money, side_of_book, spoken_limit, turn_came};
+use super::words::{
+    at_price, contracts, first_of, left, money, side_of_book, spoken_limit, turn_came,
+};
 use crate::answer::Failure;
-use crate::moment::rfc3339;
+use crate::moment::{elapsed, when};
 
 impl Story {
     /// Filled on coming in.
@@ -23,14 +25,14 @@ impl Story {
         let side = side_of_book(life.direction().opposite());
         let (price, quantity) = (trade.price, contracts(trade.quantity));
         let mut text = format!(
-            "{quantity} filled at a yes-price of {price}. It met the resting order {} of {owner} \
-             ({}; record {}), which had stood at {price} since {}. Why that order: {price} was the \
-             best {side}, and {}. Why that price: a trade is made at the price of the order that \
-             was resting.",
+            "{quantity} filled {}. It met the resting order {} of {owner} ({}; record {}), which \
+             had stood at {price} since {}. Why that order: {price} was the best {side}, and {}. \
+             Why that price: a trade is made at the price of the order that was resting.",
+            at_price(life.terms.wording, price),
             maker.id,
             spoken_limit(maker.wording, maker.limit),
             trade.maker.order.0,
-            rfc3339(maker.since.1),
+            when(maker.since.1),
             first_of(there),
         );
         if !first {
@@ -52,15 +54,18 @@ impl Story {
         let side = side_of_book(life.direction());
         let (price, quantity) = (trade.price, contracts(trade.quantity));
         let mut text = format!(
-            "{quantity} filled at a yes-price of {price}. The incoming order {} of {owner} ({}; \
-             record {}) reached it. Why this order: {price} was then the best {side}, and it was \
-             first in the queue there: {}. Why that price: this order was resting, and a trade is \
-             made at the price of the order that was resting.",
+            "{quantity} filled {}, {} after it had come to rest. The incoming order {} of {owner} \
+             ({}; record {}) reached it. Why this order: {price} was then the best {side}, and {}. \
+             Why that price: this order was resting, and a trade is made at the price of the \
+             order that was resting.",
+            at_price(life.terms.wording, price),
+            elapsed(life.rested_at, record.time),
             taker.id,
             spoken_limit(taker.wording, taker.limit),
             trade.taker.order.0,
-            turn_came(life.ahead_at_rest, &life.ahead)
+            turn_came(life.ahead_at_rest, &life.ahead, life.reached)
         );
+        life.reached = true;
         if !life.ahead.others.is_empty() {
             text.push_str(&contradiction("other orders were still ahead of it"));
         }
@@ -81,6 +86,7 @@ impl Story {
     ) -> Result<(), Failure> {
         let own = life.direction().own_price(trade.price);
         let moved = life.fill(trade.price, trade.quantity)?;
+        self.hands.filled(life.direction(), &moved)?;
         let id = TradeId::of(record.time, record.sequence, trade.index);
         text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
         let kind = if rest.is_zero() { "FILLED" } else { "PARTLY FILLED" };

@@ -10,7 +10,7 @@ use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick};
 
 use super::life::{Crowd, Life, Moved, Queue};
-use crate::moment::rfc3339;
+use crate::moment::when;
 use crate::register::spoken;
 
 /// Columns of the text.
@@ -69,6 +69,16 @@ pub fn first_of(there: Crowd) -> String {
     match there.orders {
         1 => "it was the only order there".to_owned(),
         _ => format!("it was the first of {} there", crowd(there)),
+    }
+}
+
+/// The price of a fill in the owner's words, and of yes where that is another.
+pub fn at_price(wording: Wording, price: Tick) -> String {
+    match wording.outcome {
+        Outcome::Yes => format!("at {price} each"),
+        Outcome::No => {
+            format!("at {} each, which is {price} in prices of yes", price.complement())
+        }
     }
 }
 
@@ -131,10 +141,11 @@ pub fn spoken_limit(wording: Wording, limit: Tick) -> String {
 pub fn conditions(terms: &PlaceOrder) -> String {
     let mut text = match terms.time_in_force {
         TimeInForce::GoodTillCancelled { expires_at: None } => {
-            "It was good till cancelled (GTC).".to_owned()
+            "It was good till cancelled (GTC): to stand until it was filled or cancelled."
+                .to_owned()
         }
         TimeInForce::GoodTillCancelled { expires_at: Some(at) } => {
-            format!("It was good till cancelled (GTC), but only until {}.", rfc3339(at))
+            format!("It was good till cancelled (GTC), but only until {} UTC.", when(at))
         }
         TimeInForce::ImmediateOrCancel => "It was immediate or cancel (IOC): whatever could not \
             be filled at once was to be cancelled."
@@ -160,7 +171,7 @@ pub fn conditions(terms: &PlaceOrder) -> String {
         )]),
     }
     if let Some(until) = terms.valid_until {
-        text.extend([format!(" It was to be refused if it came later than {}.", rfc3339(until))]);
+        text.extend([format!(" It was to be refused if it came later than {} UTC.", when(until))]);
     }
     text
 }
@@ -181,21 +192,26 @@ pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, 
 /// Who is ahead at the order's price, and at better prices.
 pub fn place_in_queue(ahead: Crowd, better: Crowd, direction: Direction) -> String {
     let behind = match ahead.orders {
-        0 => "No order stood ahead of it at that price".to_owned(),
-        _ => format!("At that price {} stood ahead of it", crowd(ahead)),
+        0 => "No order was there before it at that price".to_owned(),
+        1 => format!("At that price {} was there before it, to be served first", crowd(ahead)),
+        _ => format!("At that price {} were there before it, to be served first", crowd(ahead)),
     };
     let side = side_of_book(direction);
     let better = match better.orders {
         0 => format!("and no {side} had a better price."),
+        1 => format!("and {} stood at a better price.", crowd(better)),
         _ => format!("and {} stood at better prices.", crowd(better)),
     };
     format!("{behind}, {better}")
 }
 
-/// What became of those who were ahead.
-pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue) -> String {
+/// Why it was this order's turn: what became of those who were ahead.
+pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue, reached: bool) -> String {
+    if reached {
+        return "it was still first in the queue there".to_owned();
+    }
     if ahead_at_rest.orders == 0 {
-        return "nobody had been ahead of it at that price".to_owned();
+        return "it was first in the queue there: nobody had been ahead of it".to_owned();
     }
     let ways = [
         (ahead.filled, "been filled"),
@@ -204,14 +220,17 @@ pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue) -> String {
     ];
     let ways: Vec<_> = ways.into_iter().filter(|(count, _)| *count > 0).collect();
     match (ahead_at_rest.orders, ways.as_slice()) {
-        (1, [(_, how)]) => format!("the one order that had been ahead of it had {how}"),
-        (all, [(count, how)]) if all == *count => {
-            format!("the {all} orders that had been ahead of it had all {how}")
+        (1, [(_, how)]) => {
+            format!("its turn had come there: the one order that had been ahead of it had {how}")
         }
+        (all, [(count, how)]) if all == *count => format!(
+            "its turn had come there: the {all} orders that had been ahead of it had all {how}"
+        ),
         (all, ways) => {
             let parts: Vec<_> =
                 ways.iter().map(|(count, how)| format!("{count} had {how}")).collect();
-            format!("of the {all} orders that had been ahead of it, {}", parts.join(" and "))
+            let parts = parts.join(" and ");
+            format!("its turn had come there: of the {all} orders ahead of it, {parts}")
         }
     }
 }
@@ -244,7 +263,7 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
 pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) -> String {
     let by = record.sequence;
     let until = match life.terms.time_in_force {
-        TimeInForce::GoodTillCancelled { expires_at: Some(at) } => rfc3339(at),
+        TimeInForce::GoodTillCancelled { expires_at: Some(at) } => when(at) + " UTC",
         _ => "no time".to_owned(),
     };
     match (reason, &record.command) {

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // each test uses its part
 
 use std::ffi::OsStr;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output};
 
@@ -12,26 +13,28 @@ use openoutcry::exchange::script;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::{Journal, portable};
 
-/// Writes records as an exported file, at most `each` of them in a block.
+/// Writes records as an exported file, at most `each` of them in a block; each block records the
+/// results of all before it.
 pub fn export(records: impl IntoIterator<Item = Record>, each: usize, file: &Path) {
-    let mut journal = MemoryJournal::new();
-    let mut builder = BlockBuilder::new(journal.head());
-    for record in records {
-        let mut next = Some(record);
-        while let Some(record) = next.take() {
-            let full = builder.count() >= each;
-            let refill = if full { Some(record) } else { builder.push(record).err().map(|r| r.0) };
-            if let Some(record) = refill {
-                journal.append(builder.build().unwrap()).unwrap();
-                builder = BlockBuilder::new(journal.head());
-                next = Some(record);
+    let (mut journal, mut replayer) = (MemoryJournal::new(), Replayer::new());
+    let mut records = records.into_iter();
+    let mut next = records.next();
+    while next.is_some() {
+        let mut builder = BlockBuilder::new(journal.head());
+        while let Some(record) = next.take_if(|_| builder.count() < each) {
+            match builder.push(record) {
+                Ok(()) => next = records.next(),
+                Err(refill) => {
+                    next = Some(refill.0);
+                    break;
+                }
             }
         }
-    }
-    if !builder.is_empty() {
-        journal.append(builder.build().unwrap()).unwrap();
+        let block = journal.append(builder.build(replayer.results()).unwrap()).unwrap();
+        replay(iter::once(Ok(block)), &mut replayer, |_, _| {}).unwrap();
     }
     portable::export(journal.read(Sequence::new(1)), file).unwrap();
 }

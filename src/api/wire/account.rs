@@ -97,7 +97,7 @@ impl From<Heartbeat> for HeartbeatJson {
 }
 
 /// The interface's name of a role.
-const fn role_name(role: Role) -> &'static str {
+pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Trader => "trader",
         Role::Operator => "operator",

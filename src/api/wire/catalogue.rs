@@ -14,11 +14,18 @@ use crate::projection::activity::ActivityRow;
 use crate::projection::catalogue::{CategoryRow, EventRow, MarketRow};
 
 /// A text in three languages (interface 2.1).
-#[derive(Serialize)]
-struct LocalizedJson<'a> {
+#[derive(Debug, Serialize)]
+pub(super) struct LocalizedJson<'a> {
     pt: &'a str,
     en: &'a str,
     es: &'a str,
+}
+
+impl<'a> From<&'a Localized> for LocalizedJson<'a> {
+    fn from(text: &'a Localized) -> Self {
+        let Localized { pt, en, es } = text;
+        LocalizedJson { pt, en, es }
+    }
 }
 
 /// A part of a draft, printed from the draft that the read model shares: to take one while the
@@ -41,8 +48,7 @@ impl<D, T: ?Sized> Shared<D, T> {
 
 impl<D> Serialize for Shared<D, Localized> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Localized { pt, en, es } = self.get();
-        LocalizedJson { pt, en, es }.serialize(serializer)
+        LocalizedJson::from(self.get()).serialize(serializer)
     }
 }
 

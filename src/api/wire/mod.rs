@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod json;
 pub mod order;
 pub mod problem;
+pub mod record;
 
 use std::fmt::Display;
 

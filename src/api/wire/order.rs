@@ -7,7 +7,7 @@ use super::{OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
 use crate::exchange::effect::{CancelReason, Effect};
-use crate::exchange::ids::{MarketId, MarketNo, OrderId, OrderNo, Token, TradeId};
+use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
     AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -19,14 +19,14 @@ use crate::projection::orders::{OrderRow, OrderStatus};
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
 
-const fn side_name(side: Side) -> &'static str {
+pub(super) const fn side_name(side: Side) -> &'static str {
     match side {
         Side::Buy => "BUY",
         Side::Sell => "SELL",
     }
 }
 
-const fn force_name(force: TimeInForce) -> &'static str {
+pub(super) const fn force_name(force: TimeInForce) -> &'static str {
     match force {
         TimeInForce::GoodTillCancelled { .. } => "GTC",
         TimeInForce::ImmediateOrCancel => "IOC",
@@ -374,28 +374,36 @@ pub struct DepthJson {
     timestamp: Timestamp,
 }
 
+/// The best levels of a book, those of each side best first; at least one of a side that has any.
+#[derive(Debug)]
+pub struct BookLevels {
+    /// What bets on yes.
+    pub up: Vec<Level>,
+    /// What bets on no.
+    pub down: Vec<Level>,
+}
+
 impl DepthJson {
-    /// The best `levels` of each side. The book of `no` is the mirror of the one book: its bids
-    /// are what bets down, at the complement (semantics 4).
-    pub fn of(
-        view: &ReadModel,
-        (no, id): (MarketNo, MarketId),
-        outcome: Outcome,
-        levels: usize,
-        time: TimeMs,
-    ) -> DepthJson {
+    /// The levels of both sides, best first; without any a side shows the bound. The book of `no`
+    /// is the mirror of the one book: its bids are what bets down, at the complement
+    /// (semantics 4).
+    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels, time: TimeMs) -> DepthJson {
         let bidders = match outcome {
             Outcome::Yes => Direction::Up,
             Outcome::No => Direction::Down,
         };
         // What an outcome costs on the side that gains it is the price of that outcome.
-        let level = |level: Level| LevelJson {
+        let level = |level: &Level| LevelJson {
             price: Text(bidders.own_price(level.price)),
             quantity: Text(level.quantity),
             orders: level.orders,
         };
-        let side = |direction| view.depth.levels(no, direction).take(levels).map(level).collect();
-        let best = |direction| view.depth.best(no, direction).map(|yes| bidders.own_price(yes));
+        let levels = |direction| match direction {
+            Direction::Up => &book.up,
+            Direction::Down => &book.down,
+        };
+        let side = |direction| levels(direction).iter().map(level).collect();
+        let best = |direction| levels(direction).first().map(|b| bidders.own_price(b.price));
         let bid = best(bidders).map_or(SettlementPrice::ZERO, SettlementPrice::from);
         let ask = best(bidders.opposite()).map_or(SettlementPrice::ONE, SettlementPrice::from);
         let spread = SettlementPrice::new(ask.get().saturating_sub(bid.get()));

@@ -1,0 +1,145 @@
+//! The images of a venue with five million commands behind it: written and read, in memory.
+
+#![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
+
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
+use openoutcry::exchange::command::{
+    Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
+};
+use openoutcry::exchange::effect::Applied;
+use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use openoutcry::projection::ReadModel;
+
+const USERS: u32 = 2_000;
+const MARKETS: u32 = 50;
+/// Orders placed; as many commands cancel one of those before, if it still stands.
+const ORDERS: u64 = 2_500_000;
+/// An order is cancelled so many records after it was placed.
+const CANCEL_AFTER: u64 = 8_001;
+
+struct Venue {
+    exchange: Exchange,
+    model: ReadModel,
+    drawn: u64,
+}
+
+impl Venue {
+    fn ask(&mut self, command: Command) {
+        let sequence = self.exchange.sequence().next();
+        let ms = 1_700_000_000_000 + i64::try_from(sequence.get()).expect("a time");
+        let record =
+            Record { sequence, time: TimeMs::new(ms).expect("a time"), once: None, command };
+        let mut effects = Vec::new();
+        self.exchange.apply(&record, &mut effects).expect("it applies");
+        self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
+    }
+
+    /// The next of numbers that look random and are the same in every run.
+    fn draw(&mut self, below: u32) -> u32 {
+        self.drawn ^= self.drawn << 13;
+        self.drawn ^= self.drawn >> 7;
+        self.drawn ^= self.drawn << 17;
+        u32::try_from(self.drawn % u64::from(below)).expect("a small number")
+    }
+
+    fn order(&mut self) -> PlaceOrder {
+        let outcome = if self.draw(2) == 0 { Outcome::Yes } else { Outcome::No };
+        PlaceOrder {
+            user: UserNo(self.draw(USERS)),
+            market: MarketNo(self.draw(MARKETS)),
+            wording: Wording { outcome, side: Side::Buy },
+            price: Tick::new(u8::try_from(40 + self.draw(15)).expect("a price")).expect("a price"),
+            quantity: Lots::contracts(1 + u64::from(self.draw(20))),
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+        }
+    }
+}
+
+fn market() -> MarketDraft {
+    MarketDraft {
+        questions: Localized::default(),
+        descriptions: Localized::default(),
+        yes_text: Localized::default(),
+        no_text: Localized::default(),
+        logo: String::new(),
+        deadline: TimeMs::MAX,
+        categories: Vec::new(),
+        event: None,
+        highlighted: false,
+        dispute_window_seconds: 0,
+    }
+}
+
+fn venue() -> Venue {
+    let (exchange, model) = (Exchange::new(), ReadModel::new());
+    let mut venue = Venue { exchange, model, drawn: 0x9E37_79B9_7F4A_7C15 };
+    venue.ask(Command::OpenVenue(Rules::current()));
+    for user in 0..USERS {
+        let (profile_name, profile_pic) = (format!("user {user}"), String::new());
+        venue.ask(Command::CreateUser { profile_name, profile_pic });
+        let amount = Money::new(1_000_000_000_000_000);
+        venue.ask(Command::Deposit { user: UserNo(user), amount });
+    }
+    for number in 0..MARKETS {
+        venue.ask(Command::CreateMarket(Box::new(market())));
+        venue.ask(Command::PublishMarket { market: MarketNo(number) });
+    }
+    for _ in 0..ORDERS {
+        let order = venue.order();
+        venue.ask(Command::PlaceOrder(order));
+        let earlier = venue.exchange.sequence().get().saturating_sub(CANCEL_AFTER);
+        let order = OrderNo(Sequence::new(earlier));
+        let owner = venue.exchange.order(order).map_or(UserNo(0), |order| order.user);
+        venue.ask(Command::CancelOrder { user: owner, order });
+    }
+    venue
+}
+
+fn images(c: &mut Criterion) {
+    let Venue { exchange, model, .. } = venue();
+    let users = || (0..USERS).map(UserNo);
+    let orders: usize = users().map(|user| model.orders.of(user).count()).sum();
+    let fills: usize = users().map(|user| model.orders.fills_of(user).len()).sum();
+    let told: usize = (0..MARKETS).map(|market| model.activity.count(MarketNo(market))).sum();
+    let mut image = Vec::new();
+    model.write_image(&mut image).expect("memory takes it");
+    let bytes = image.len();
+    println!("read model: {orders} orders, {fills} fills, {told} told, {bytes} bytes");
+
+    let mut group = c.benchmark_group("read model image");
+    group.sample_size(10).sampling_mode(SamplingMode::Flat);
+    group.throughput(Throughput::Elements((orders + fills + told) as u64));
+    group.bench_function("write", |b| {
+        let mut written = Vec::with_capacity(bytes);
+        b.iter(|| {
+            written.clear();
+            model.write_image(&mut written)
+        });
+    });
+    group.bench_function("read", |b| {
+        b.iter_with_large_drop(|| ReadModel::read_image(&mut &image[..]).expect("an image"));
+    });
+    group.finish();
+
+    let image = exchange.image().expect("an image");
+    println!("state: {} open orders, {} bytes", exchange.open_orders_count(), image.len());
+    let mut group = c.benchmark_group("state image");
+    group.throughput(Throughput::Bytes(image.len() as u64));
+    group.bench_function("write", |b| b.iter(|| exchange.image().expect("an image")));
+    group.bench_function("hash", |b| b.iter(|| exchange.digest().expect("a digest")));
+    group.bench_function("read, check", |b| {
+        b.iter_with_large_drop(|| Exchange::from_image(&image).expect("an image"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, images);
+criterion_main!(benches);

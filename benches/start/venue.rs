@@ -1,0 +1,119 @@
+//! A journal of any length made of real flow: the same flow over and over, each time by new users
+//! in new markets.
+
+use std::path::Path;
+use std::time::Instant;
+
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::flow::lines::Source;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::replay::{self, Replayer};
+use openoutcry::journal::sled::SledJournal;
+
+/// Records in a block: a busy venue's group commit.
+const BLOCK_RECORDS: usize = 200;
+
+/// What one pass over the flow moves on.
+struct Pass {
+    users: u32,
+    markets: u32,
+    records: u64,
+    span_ms: i64,
+}
+
+impl Pass {
+    fn shifted(&self, times: u32, record: &Record) -> Record {
+        let user = |user: UserNo| UserNo(user.0 + times * self.users);
+        let market = |market: MarketNo| MarketNo(market.0 + times * self.markets);
+        let offset = u64::from(times) * self.records;
+        let command = match &record.command {
+            Command::Deposit { user: to, amount } => {
+                Command::Deposit { user: user(*to), amount: *amount }
+            }
+            Command::PublishMarket { market: made } => {
+                Command::PublishMarket { market: market(*made) }
+            }
+            Command::PlaceOrder(order) => {
+                let mut order = *order;
+                (order.user, order.market) = (user(order.user), market(order.market));
+                Command::PlaceOrder(order)
+            }
+            Command::CancelOrder { user: of, order } => {
+                Command::CancelOrder { user: user(*of), order: OrderNo(order.0.advanced(offset)) }
+            }
+            same => same.clone(),
+        };
+        let time = record.time.get() + i64::from(times) * self.span_ms;
+        let time = TimeMs::new(time).expect("a time");
+        Record { sequence: record.sequence.advanced(offset), time, once: None, command }
+    }
+}
+
+/// Fills the data directory's journal up to that many records at least, unless it is so already.
+pub fn make(data: &Path, records_min: u64) {
+    let (journal, recovered) = SledJournal::open(data).expect("a journal");
+    if recovered.head.sequence.get() >= records_min {
+        return;
+    }
+    assert_eq!(recovered.head.sequence, Sequence::ZERO, "a shorter journal is in the folder");
+    let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
+    let source = source
+        .map_or_else(sample::flow, |path| Source::open(Path::new(&path)).expect("the flow opens"));
+    let flow = Flow::read(source, None).expect("the flow reads");
+    let records = FlowRecords::of(&flow).records;
+    let count = |count: usize| u32::try_from(count).expect("a count");
+    let time = |record: Option<&Record>| record.expect("records").time.get();
+    let pass = Pass {
+        users: count(flow.accounts().len()),
+        markets: count(flow.markets().len()),
+        // The first record opens the venue, once.
+        records: u64::from(count(records.len())) - 1,
+        span_ms: time(records.last()),
+    };
+    let began = Instant::now();
+    let mut writer = Writer { journal, replayer: Replayer::new(), block: Vec::new() };
+    for times in 0.. {
+        for record in &records[usize::from(times > 0)..] {
+            writer.push(pass.shifted(times, record));
+        }
+        if u64::from(times + 1) * pass.records >= records_min {
+            break;
+        }
+    }
+    writer.seal();
+    let head = writer.journal.head().sequence;
+    println!("made    {:>6} ms, {head} records", began.elapsed().as_millis());
+}
+
+/// Journals records in blocks that record what the ones before came to.
+struct Writer {
+    journal: SledJournal,
+    replayer: Replayer,
+    block: Vec<Record>,
+}
+
+impl Writer {
+    fn push(&mut self, record: Record) {
+        self.block.push(record);
+        if self.block.len() == BLOCK_RECORDS {
+            self.seal();
+        }
+    }
+
+    fn seal(&mut self) {
+        let mut builder = BlockBuilder::new(self.journal.head());
+        for record in self.block.drain(..) {
+            builder.push(record).expect("it fits");
+        }
+        if !builder.is_empty() {
+            let block = builder.build(self.replayer.results()).expect("a block");
+            let block = self.journal.append(block).expect("a durable block");
+            replay::replay([Ok(block)].into_iter(), &mut self.replayer, |_, _| ()).expect("sound");
+        }
+    }
+}

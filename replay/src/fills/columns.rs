@@ -1,0 +1,167 @@
+//! Fills as typed columns: a Parquet file. Rows are gathered into groups of bounded size, and a
+//! group is written column by column, so memory does not grow with the rows.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::{ByteArray, FixedLenByteArray};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use uuid::Uuid;
+
+use super::row::Row;
+use crate::register::side_name;
+
+/// Rows in a group: a few megabytes while they are gathered, and few enough for a reader to skip
+/// groups by their statistics.
+const GROUP_ROWS: usize = 1 << 14;
+/// Rows handed to a column's encoder at once.
+const BATCH_ROWS: usize = 1 << 10;
+
+/// Takes a column's value out of a row.
+enum Pick {
+    /// A 32-bit number.
+    Small(fn(&Row) -> i32),
+    /// A 64-bit number.
+    Long(fn(&Row) -> i64),
+    /// An id.
+    Id(fn(&Row) -> Uuid),
+    /// A word of a few.
+    Word(fn(&Row) -> &'static str),
+}
+
+/// A column: its name, its type as Parquet's schema language has it, and its value.
+type Column = (&'static str, &'static str, Pick);
+
+const ID: &str = "fixed_len_byte_array(16) {} (UUID)";
+/// Ticks of 0.01.
+const PRICE: &str = "int32 {} (DECIMAL(3,2))";
+/// Lots of 0.000001 contract.
+const LOTS: &str = "int64 {} (DECIMAL(18,6))";
+const TIME: &str = "int64 {} (TIMESTAMP(MILLIS,true))";
+const WORD: &str = "binary {} (STRING)";
+const PLAIN: &str = "int64 {}";
+
+/// The columns, named as in the comma-separated form.
+const COLUMNS: [Column; 16] = [
+    ("sequence", PLAIN, Pick::Long(|row| whole(row.sequence.get()))),
+    ("time", TIME, Pick::Long(|row| row.time.get())),
+    ("trade_id", ID, Pick::Id(|row| row.trade.uuid())),
+    ("market_id", ID, Pick::Id(|row| row.market.uuid())),
+    ("yes_price", PRICE, Pick::Small(|row| i32::from(row.yes_price.get()))),
+    ("quantity", LOTS, Pick::Long(|row| whole(row.quantity.get()))),
+    ("maker_order_id", ID, Pick::Id(|row| row.maker.order.uuid())),
+    ("maker_user_id", ID, Pick::Id(|row| row.maker.user.uuid())),
+    ("maker_outcome", WORD, Pick::Word(|row| row.maker.wording.outcome.id())),
+    ("maker_side", WORD, Pick::Word(|row| side_name(row.maker.wording.side))),
+    ("maker_price", PRICE, Pick::Small(|row| i32::from(row.maker.price.get()))),
+    ("taker_order_id", ID, Pick::Id(|row| row.taker.order.uuid())),
+    ("taker_user_id", ID, Pick::Id(|row| row.taker.user.uuid())),
+    ("taker_outcome", WORD, Pick::Word(|row| row.taker.wording.outcome.id())),
+    ("taker_side", WORD, Pick::Word(|row| side_name(row.taker.wording.side))),
+    ("taker_price", PRICE, Pick::Small(|row| i32::from(row.taker.price.get()))),
+];
+
+/// Sequence numbers have 48 bits and a fill at most an order's lots: both fit.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The file's schema.
+fn schema() -> String {
+    let mut text = "message fills {".to_owned();
+    for (name, kind, _) in &COLUMNS {
+        // Writing to a text cannot fail.
+        let _ = write!(text, " required {};", kind.replacen("{}", name, 1));
+    }
+    text + " }"
+}
+
+/// A Parquet file in the making.
+pub struct Sheet<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    group: Vec<Row>,
+}
+
+impl<W: Write + Send> Sheet<W> {
+    /// An empty one.
+    pub fn new(out: W) -> Result<Sheet<W>, ParquetError> {
+        let schema = Arc::new(parse_message_type(&schema())?);
+        let version = concat!("openoutcry-replay version ", env!("CARGO_PKG_VERSION"));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(version.to_owned())
+            .build();
+        let file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+        Ok(Sheet { file, group: Vec::new() })
+    }
+
+    /// One row more.
+    pub fn push(&mut self, row: Row) -> Result<(), ParquetError> {
+        self.group.push(row);
+        if self.group.len() >= GROUP_ROWS { self.write_group() } else { Ok(()) }
+    }
+
+    /// Writes what is left and the file's end; gives back where it was written to.
+    pub fn finish(mut self) -> Result<W, ParquetError> {
+        if !self.group.is_empty() {
+            self.write_group()?;
+        }
+        self.file.into_inner()
+    }
+
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        for (name, _, pick) in &COLUMNS {
+            let missing = || ParquetError::General(format!("there is no column {name}"));
+            let mut column = group.next_column()?.ok_or_else(missing)?;
+            for rows in self.group.chunks(BATCH_ROWS) {
+                write(column.untyped(), pick, rows)?;
+            }
+            column.close()?;
+        }
+        group.close()?;
+        self.group.clear();
+        Ok(())
+    }
+}
+
+/// Hands some rows' values to a column's encoder.
+fn write(column: &mut ColumnWriter<'_>, pick: &Pick, rows: &[Row]) -> Result<(), ParquetError> {
+    let written = match (column, pick) {
+        (ColumnWriter::Int32ColumnWriter(column), Pick::Small(pick)) => {
+            column.write_batch(&rows.iter().map(pick).collect::<Vec<_>>(), None, None)
+        }
+        (ColumnWriter::Int64ColumnWriter(column), Pick::Long(pick)) => {
+            column.write_batch(&rows.iter().map(pick).collect::<Vec<_>>(), None, None)
+        }
+        (ColumnWriter::FixedLenByteArrayColumnWriter(column), Pick::Id(pick)) => {
+            let bytes = |row| FixedLenByteArray::from(pick(row).as_bytes().to_vec());
+            column.write_batch(&rows.iter().map(bytes).collect::<Vec<_>>(), None, None)
+        }
+        (ColumnWriter::ByteArrayColumnWriter(column), Pick::Word(pick)) => {
+            let bytes = |row| ByteArray::from(pick(row));
+            column.write_batch(&rows.iter().map(bytes).collect::<Vec<_>>(), None, None)
+        }
+        _ => Err(ParquetError::General("a column is not of its type".to_owned())),
+    };
+    written.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fills::row::HEADINGS;
+
+    #[test]
+    fn columns_are_named_as_in_the_comma_separated_form() {
+        let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
+        assert_eq!(names.join(","), HEADINGS);
+        assert!(parse_message_type(&schema()).is_ok());
+    }
+}

@@ -1,0 +1,108 @@
+//! One fill as both of its parties saw it, and the text forms of it.
+
+use std::io::{self, Write};
+
+use openoutcry::exchange::command::Wording;
+use openoutcry::exchange::ids::{MarketId, OrderId, TradeId, UserId};
+use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use serde_json::json;
+
+use crate::moment::rfc3339;
+use crate::register::{side_name, spoken};
+
+/// One side of a fill, in its owner's words.
+#[derive(Debug, Clone, Copy)]
+pub struct Party {
+    /// Order.
+    pub order: OrderId,
+    /// Its owner.
+    pub user: UserId,
+    /// Outcome and side as the owner wrote them.
+    pub wording: Wording,
+    /// Price of the fill, of the outcome that the owner named.
+    pub price: Tick,
+}
+
+/// A fill.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The record that made it.
+    pub sequence: Sequence,
+    /// When.
+    pub time: TimeMs,
+    /// Trade.
+    pub trade: TradeId,
+    /// Market.
+    pub market: MarketId,
+    /// Price of yes.
+    pub yes_price: Tick,
+    /// Contracts.
+    pub quantity: Lots,
+    /// Whose order was resting.
+    pub maker: Party,
+    /// Whose order came in.
+    pub taker: Party,
+}
+
+/// Names of the columns.
+pub const HEADINGS: &str = "sequence,time,trade_id,market_id,yes_price,quantity,\
+    maker_order_id,maker_user_id,maker_outcome,maker_side,maker_price,\
+    taker_order_id,taker_user_id,taker_outcome,taker_side,taker_price";
+
+/// The headings of the table for people.
+pub fn table_headings(out: &mut impl Write) -> io::Result<()> {
+    write!(out, "{:>10}  {:24}  {:36}  ", "sequence", "time", "trade")?;
+    write!(out, "{:36}  {:5}  {:>16}  ", "market", "yes", "contracts")?;
+    write!(out, "{:36}  {:36}  {:13}  ", "maker's order", "maker", "makes")?;
+    writeln!(out, "{:36}  {:36}  takes", "taker's order", "taker")
+}
+
+impl Row {
+    /// A line of the table.
+    pub fn table(&self, out: &mut impl Write) -> io::Result<()> {
+        let Row { trade, market, maker, taker, .. } = self;
+        let (time, quantity) = (rfc3339(self.time), self.quantity.to_string());
+        write!(out, "{:>10}  {time:24}  {trade}  {market}  ", self.sequence.get())?;
+        write!(out, "{:5}  {quantity:>16}  ", self.yes_price.to_string())?;
+        let words = |party: &Party| format!("{} {}", spoken(party.wording), party.price);
+        let [resting, incoming] = [maker, taker].map(words);
+        write!(out, "{}  {}  {resting:13}  ", maker.order, maker.user)?;
+        writeln!(out, "{}  {}  {incoming}", taker.order, taker.user)
+    }
+
+    /// A line of comma-separated values; none of them can hold a comma.
+    pub fn csv(&self, out: &mut impl Write) -> io::Result<()> {
+        let Row { sequence, trade, market, yes_price, quantity, maker, taker, .. } = self;
+        let time = rfc3339(self.time);
+        write!(out, "{sequence},{time},{trade},{market},{yes_price},{quantity}")?;
+        for Party { order, user, wording, price } in [maker, taker] {
+            let (outcome, side) = (wording.outcome.id(), side_name(wording.side));
+            write!(out, ",{order},{user},{outcome},{side},{price}")?;
+        }
+        writeln!(out)
+    }
+
+    /// An object of JSON.
+    pub fn ndjson(&self, out: &mut impl Write) -> io::Result<()> {
+        let side = |party: &Party| {
+            json!({
+                "order_id": party.order.to_string(),
+                "user_id": party.user.to_string(),
+                "outcome": party.wording.outcome.id(),
+                "side": side_name(party.wording.side),
+                "price": party.price.to_string(),
+            })
+        };
+        let row = json!({
+            "sequence": self.sequence.get(),
+            "time": rfc3339(self.time),
+            "trade_id": self.trade.to_string(),
+            "market_id": self.market.to_string(),
+            "yes_price": self.yes_price.to_string(),
+            "quantity": self.quantity.to_string(),
+            "maker": side(&self.maker),
+            "taker": side(&self.taker),
+        });
+        writeln!(out, "{row}")
+    }
+}

@@ -1,0 +1,300 @@
+//! Everything that a report says of its market but the depth, gathered in one pass, while every
+//! truth about the whole venue is held after every block. Grows with users and markets.
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::MarketDraft;
+use openoutcry::exchange::command::{Command, Direction, Record, Wording};
+use openoutcry::exchange::effect::{Effect, Party, Trade};
+use openoutcry::exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, Tick, TimeMs};
+use openoutcry::journal::block::Block;
+
+use super::ends::Ends;
+use super::proof::{Proof, market_of};
+use super::series::Series;
+use crate::answer::Failure;
+use crate::pass::{Fault, Listener};
+use crate::reference::Reference;
+use crate::register::Register;
+
+/// Turns in a market's life that are shown from either end.
+const TURNS_SHOWN: usize = 50;
+/// Fills that are shown from either end.
+pub const FILLS_SHOWN: usize = 25;
+
+/// A record's place.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Sequence.
+    pub sequence: Sequence,
+    /// Time.
+    pub time: TimeMs,
+}
+
+impl Place {
+    const fn of(record: &Record) -> Place {
+        Place { sequence: record.sequence, time: record.time }
+    }
+}
+
+/// A turn in the market's life.
+pub struct Turn {
+    /// When.
+    pub at: Place,
+    /// What happened.
+    pub what: String,
+}
+
+/// One side of a fill.
+pub struct Side {
+    /// The record that placed the order.
+    pub order: OrderNo,
+    /// Its owner's name.
+    pub name: String,
+    /// Outcome and side as the owner wrote them.
+    pub wording: Wording,
+    /// Price of the fill in the owner's words.
+    pub price: Tick,
+}
+
+/// A fill.
+pub struct Fill {
+    /// When.
+    pub at: Place,
+    /// Price of yes.
+    pub price: Tick,
+    /// Contracts.
+    pub quantity: Lots,
+    /// Whose order came in.
+    pub taker: Side,
+    /// Whose order was resting.
+    pub maker: Side,
+}
+
+impl Fill {
+    /// A trade as the page shows it.
+    pub fn of(register: &Register, record: &Record, trade: &Trade) -> Result<Fill, Failure> {
+        let side = |party: Party| -> Result<Side, Failure> {
+            let wording = register.standing(party.order)?.wording;
+            let (order, name) = (party.order, register.name(party.user));
+            Ok(Side { order, name, wording, price: wording.yes_price(trade.price) })
+        };
+        let (taker, maker) = (side(trade.taker)?, side(trade.maker)?);
+        let (price, quantity) = (trade.price, trade.quantity);
+        Ok(Fill { at: Place::of(record), price, quantity, taker, maker })
+    }
+}
+
+/// What a user traded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Share {
+    /// Contracts by orders that came in.
+    pub taken: Lots,
+    /// Contracts by orders that rested.
+    pub made: Lots,
+    /// Fills on either side.
+    pub fills: u64,
+}
+
+/// Counts and sums.
+#[derive(Default)]
+pub struct Totals {
+    /// Orders accepted.
+    pub accepted: u64,
+    /// Orders refused.
+    pub refused: u64,
+    /// Orders cancelled with something left.
+    pub cancelled: u64,
+    /// Contracts traded.
+    pub volume: Lots,
+    /// Of these, by incoming orders that bet on yes.
+    pub taken_up: Lots,
+    /// Yes-price times contracts.
+    pub notional: MoneySum,
+    /// Who traded how much.
+    pub shares: BTreeMap<UserNo, Share>,
+}
+
+impl Totals {
+    fn trade(&mut self, trade: &Trade) -> Result<(), Overflow> {
+        self.volume = self.volume.plus(trade.quantity)?;
+        self.notional = self.notional.plus(trade.price.times(trade.quantity)?)?;
+        if trade.taker_direction == Direction::Up {
+            self.taken_up = self.taken_up.plus(trade.quantity)?;
+        }
+        let taker = self.shares.entry(trade.taker.user).or_default();
+        taker.taken = taker.taken.plus(trade.quantity)?;
+        taker.fills = taker.fills.saturating_add(1);
+        let maker = self.shares.entry(trade.maker.user).or_default();
+        maker.made = maker.made.plus(trade.quantity)?;
+        maker.fills = maker.fills.saturating_add(1);
+        Ok(())
+    }
+}
+
+/// The market asked for.
+pub struct Subject {
+    /// Number.
+    pub no: MarketNo,
+    /// Its texts as last revised.
+    pub draft: MarketDraft,
+}
+
+/// What was gathered.
+pub struct Facts {
+    named: Reference,
+    /// The market; `None` until it is created.
+    pub subject: Option<Subject>,
+    /// Who is who.
+    pub register: Register,
+    /// Turns in the market's life.
+    pub turns: Ends<Turn>,
+    /// Fills.
+    pub fills: Ends<Fill>,
+    /// Prices and volume.
+    pub series: Series,
+    /// Counts and sums.
+    pub totals: Totals,
+    /// Money and contracts.
+    pub proof: Proof,
+    /// First order, and last record that touched the book.
+    pub traded: Option<(Place, Place)>,
+    /// The record that closed the market last.
+    pub closed: Option<Place>,
+}
+
+impl Facts {
+    /// Before the first record.
+    pub fn of(named: Reference) -> Facts {
+        Facts {
+            named,
+            subject: None,
+            register: Register::default(),
+            turns: Ends::of(TURNS_SHOWN),
+            fills: Ends::of(FILLS_SHOWN),
+            series: Series::new(),
+            totals: Totals::default(),
+            proof: Proof::default(),
+            traded: None,
+            closed: None,
+        }
+    }
+
+    fn created(&mut self, record: &Record, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::MarketCreated { market, draft } = effect
+                && self.named.names_market(MarketId::derive(record.time, record.sequence, 0))
+            {
+                self.subject = Some(Subject { no: *market, draft: (**draft).clone() });
+            }
+        }
+    }
+
+    fn turned(&mut self, record: &Record, effect: &Effect) {
+        let by = match record.command {
+            Command::AdvanceClock => "by the clock",
+            _ => "by the operator",
+        };
+        let what = match effect {
+            Effect::MarketCreated { .. } => format!("created as a DRAFT {by}"),
+            Effect::MarketRevised { revision, .. } => {
+                let Some(subject) = self.subject.as_mut() else { return };
+                if let Some(questions) = &revision.questions {
+                    subject.draft.questions.clone_from(questions);
+                }
+                if let Some(deadline) = revision.deadline {
+                    subject.draft.deadline = deadline;
+                }
+                format!("texts or deadline revised {by}")
+            }
+            Effect::MarketMoved { from, to, deadline, winner, settled_at, .. } => {
+                if let Some(subject) = self.subject.as_mut() {
+                    subject.draft.deadline = *deadline;
+                }
+                if from.keeps_orders() && !to.keeps_orders() {
+                    self.closed = Some(Place::of(record));
+                } else if to.keeps_orders() {
+                    self.closed = None;
+                }
+                let mut what = format!("{} to {} {by}", from.name(), to.name());
+                if let Some(price) = settled_at {
+                    what.extend([format!(", a yes contract paying {price}")]);
+                } else if let Some(winner) = winner {
+                    what.extend([format!(", announced outcome: {}", winner.id())]);
+                }
+                what
+            }
+            _ => return,
+        };
+        self.turns.push(Turn { at: Place::of(record), what });
+    }
+
+    fn hear(&mut self, record: &Record, effect: &Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::OrderAccepted { .. } => {
+                self.totals.accepted = self.totals.accepted.saturating_add(1);
+                let here = Place::of(record);
+                self.traded.get_or_insert((here, here));
+            }
+            Effect::OrderCancelled { .. } => {
+                self.totals.cancelled = self.totals.cancelled.saturating_add(1);
+            }
+            Effect::TradeMade(trade) => {
+                self.totals.trade(trade)?;
+                self.series.trade(record.time, trade.price, trade.quantity)?;
+                self.fills.push(Fill::of(&self.register, record, trade)?);
+            }
+            _ => self.turned(record, effect),
+        }
+        Ok(())
+    }
+}
+
+impl Listener for Facts {
+    fn after(
+        &mut self,
+        exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        self.created(record, effects);
+        let Some(market) = self.subject.as_ref().map(|subject| subject.no) else {
+            for effect in effects {
+                self.register.follow(record, effect);
+            }
+            return Ok(self.proof.follow(None, record, effects)?);
+        };
+        let mut touched = false;
+        for effect in effects {
+            let here = market_of(effect) == Some(market);
+            touched |= here;
+            if here {
+                self.hear(record, effect)?;
+            }
+            self.register.follow(record, effect);
+        }
+        match (&record.command, effects) {
+            (Command::PlaceOrder(terms), [Effect::Refused(_)]) if terms.market == market => {
+                self.totals.refused = self.totals.refused.saturating_add(1);
+            }
+            _ => {}
+        }
+        if touched
+            && self.closed.is_none_or(|closed| closed.sequence == record.sequence)
+            && let Some((_, last)) = &mut self.traded
+        {
+            *last = Place::of(record);
+            let book = exchange.market(market).map(|market| &market.book);
+            let best = |side| book.and_then(|book| book.best(side));
+            self.series.quote(record.time, (best(Direction::Up), best(Direction::Down)));
+        }
+        Ok(self.proof.follow(Some(market), record, effects)?)
+    }
+
+    fn block_done(&mut self, exchange: &Exchange, block: &Block) -> Result<(), Fault> {
+        let fault = |broken| Fault { record: block.last(), broken };
+        exchange.check().map_err(fault)
+    }
+}

@@ -1,0 +1,230 @@
+//! `report`: one market on one page, made while the whole journal is verified.
+//!
+//! Must not know: where the page is shown.
+
+mod charts;
+mod depth;
+mod ends;
+mod facts;
+mod page;
+mod proof;
+mod series;
+
+use std::path::Path;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::MarketNo;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use serde_json::json;
+
+use crate::answer::{Answer, Failure};
+use crate::moment::{Moment, rfc3339};
+use crate::newfile::NewFile;
+use crate::pass::{Listener, Reached, pass};
+use crate::reference::Reference;
+use crate::register::Register;
+use crate::source::Source;
+use depth::{Camera, Picture};
+use facts::{Facts, Fill, Subject};
+
+/// What the help says beside the options.
+pub const REPORT_HELP: &str = "\
+The whole journal is verified first; of a journal at fault there is no page, only the fault, with
+exit code 3. The page holds the market's life, price and volume over time, the book at chosen
+moments, totals, that its money balances, and its first and last fills. It needs no other file,
+has no script, and is made to be printed. Without --depth-at the moments are a quarter, half and
+three quarters of the time from the first order to the close, and just before the close.
+
+Examples:
+  openoutcry-replay report journal.blocks --market 0198f3a2-... -o report.html
+  openoutcry-replay report journal.blocks --market 1203 --depth-at 2026-08-10T21:50:00Z \\
+      --depth-at 52000 --all-fills -o report.html";
+
+/// What is asked of a report.
+pub struct Wish {
+    /// Of which market.
+    pub market: Reference,
+    /// At which moments the book is shown; none: at moments chosen by the trading.
+    pub depth_at: Vec<Moment>,
+    /// Whether every fill is listed.
+    pub all_fills: bool,
+}
+
+/// What was verified.
+pub struct Checked {
+    /// Where the journal is.
+    pub journal: String,
+    /// Last record.
+    pub sequence: Sequence,
+    /// Its time.
+    pub time: TimeMs,
+    /// Blocks.
+    pub blocks: u64,
+    /// Hash of the last block.
+    pub head: String,
+    /// Digest of the state.
+    pub state: String,
+    /// Hash of what all records came to.
+    pub results: String,
+    /// The last record whose results a block records.
+    pub confirmed: Sequence,
+}
+
+/// Writes every fill of a market as it is made.
+struct FillWriter<'a> {
+    out: &'a mut NewFile,
+    market: MarketNo,
+    register: Register,
+}
+
+impl Listener for FillWriter<'_> {
+    fn after(
+        &mut self,
+        _exchange: &Exchange,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Failure> {
+        for effect in effects {
+            if let Effect::TradeMade(trade) = effect
+                && trade.market == self.market
+            {
+                page::fill(self.out, &Fill::of(&self.register, record, trade)?)?;
+            }
+            self.register.follow(record, effect);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the page.
+pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> {
+    let mut source = Source::open(path)?;
+    let mut out = NewFile::create(file)?;
+    let mut facts = Facts::of(wish.market);
+    let reached = pass(&mut source, None, false, &mut facts)?;
+    let Some(subject) = facts.subject.take() else {
+        return Err(Failure::not_found(format!("{} made no market", wish.market)));
+    };
+    if let Some(record) = facts.proof.sums().broken {
+        return Err(unbalanced(record));
+    }
+    let checked = checked(path, &reached)?;
+    let currency = reached.exchange.rules().map_or("", |rules| rules.currency.as_str()).to_owned();
+    drop(reached);
+    let moments = if wish.depth_at.is_empty() {
+        usual_moments(&facts, checked.sequence)
+    } else {
+        wish.depth_at.iter().map(|moment| (*moment, chosen(*moment))).collect()
+    };
+    let pictures = pictures(&mut source, subject.no, moments)?;
+    write(&mut out, &subject, &facts, (&checked, &currency), &pictures)?;
+    page::begin_fills(&mut out, wish.all_fills, &facts)?;
+    if wish.all_fills {
+        let register = Register::default();
+        let mut writer = FillWriter { out: &mut out, market: subject.no, register };
+        pass(&mut source, None, false, &mut writer)?;
+    } else {
+        page::some_fills(&mut out, &facts)?;
+    }
+    let market = facts.register.listing(subject.no)?.id.to_string();
+    page::end(&mut out, &checked, &market, wish.all_fills)?;
+    out.finish()?;
+    Ok(Answer::Fields(json!({
+        "ok": true,
+        "file": file.display().to_string(),
+        "market_id": market,
+        "sequence": checked.sequence.get(),
+        "blocks": checked.blocks,
+        "hash": checked.head,
+        "state": checked.state,
+        "results": checked.results,
+        "confirmed": checked.confirmed.get(),
+        "fills": facts.fills.count(),
+        "contracts": facts.totals.volume.to_string(),
+    })))
+}
+
+fn unbalanced(record: Sequence) -> Failure {
+    let error = format!(
+        "STATE_BROKEN: after record {record}: what the market's contracts cost and what they are \
+         worth are not the same"
+    );
+    Failure::Damaged(json!({ "ok": false, "error": error, "record": record.get() }))
+}
+
+fn checked(path: &Path, reached: &Reached) -> Result<Checked, Failure> {
+    Ok(Checked {
+        journal: path.display().to_string(),
+        sequence: reached.exchange.sequence(),
+        time: reached.exchange.time(),
+        blocks: reached.blocks,
+        head: reached.head.hash.to_string(),
+        state: reached.exchange.digest()?.to_string(),
+        results: reached.results.hash.to_string(),
+        confirmed: reached.confirmed,
+    })
+}
+
+/// A moment somebody chose, in words.
+fn chosen(moment: Moment) -> String {
+    match moment {
+        Moment::Sequence(sequence) => format!("At record {sequence}"),
+        Moment::Time(time) => format!("At {}", rfc3339(time)),
+    }
+}
+
+/// Quarters of the time from the first order to the close, and just before the close.
+fn usual_moments(facts: &Facts, end: Sequence) -> Vec<(Moment, String)> {
+    let Some((first, last)) = facts.traded else { return Vec::new() };
+    let close = facts.closed.unwrap_or(last);
+    let (from, to) = (first.time.get(), close.time.get());
+    let quarter = |count: i64| {
+        let part = to.saturating_sub(from).saturating_mul(count) / 4;
+        TimeMs::new(from.saturating_add(part)).map(Moment::Time)
+    };
+    let names = ["After a quarter of the trading", "Half way", "After three quarters"];
+    let mut moments: Vec<(Moment, String)> = (1..)
+        .zip(names)
+        .filter_map(|(count, name)| Some((quarter(count)?, name.to_owned())))
+        .collect();
+    moments.push(match facts.closed {
+        Some(closed) => {
+            let before = Sequence::new(closed.sequence.get().saturating_sub(1));
+            (Moment::Sequence(before), "Just before the close".to_owned())
+        }
+        None => (Moment::Sequence(end), "At the end of the journal".to_owned()),
+    });
+    moments
+}
+
+fn pictures(
+    source: &mut Source,
+    market: MarketNo,
+    moments: Vec<(Moment, String)>,
+) -> Result<Vec<Picture>, Failure> {
+    let mut camera = Camera::new(market, moments);
+    let reached = pass(source, None, false, &mut camera)?;
+    camera.finish(&reached.exchange)?;
+    Ok(camera.pictures)
+}
+
+/// Writes all but the fills.
+fn write(
+    out: &mut NewFile,
+    subject: &Subject,
+    facts: &Facts,
+    (checked, currency): (&Checked, &str),
+    pictures: &[Picture],
+) -> Result<(), Failure> {
+    page::head(out, subject, facts, checked)?;
+    page::life(out, subject, facts)?;
+    page::prices(out, facts, charts::price_and_volume(&facts.series)?.as_deref())?;
+    let mut drawn = Vec::new();
+    for (index, picture) in pictures.iter().enumerate() {
+        drawn.push((picture, charts::depth(picture, &format!("depth-chart-{index}"))?));
+    }
+    page::books(out, &drawn)?;
+    Ok(page::totals(out, facts, currency)?)
+}

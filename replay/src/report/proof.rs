@@ -1,0 +1,203 @@
+//! What went into a market and what came out of it, from effects alone: after every record the
+//! accounts have paid in, on balance, 1.00 for every pair of a yes and a no contract outstanding.
+
+use std::collections::BTreeMap;
+
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, SettlementPrice};
+
+/// A market's money and contracts. Grows with users.
+#[derive(Debug, Default)]
+pub struct Proof {
+    /// Each user's money, available and reserved together, in money units.
+    accounts: BTreeMap<UserNo, i128>,
+    /// Each user's yes and no contracts in the market.
+    held: BTreeMap<UserNo, (Lots, Lots)>,
+    /// Yes and no contracts outstanding.
+    outstanding: (Lots, Lots),
+    paid_in: i128,
+    paid_out: i128,
+    settled: MoneySum,
+    /// Records after which the sums were compared.
+    compared: u64,
+    /// The first record after which they were not equal.
+    broken: Option<Sequence>,
+}
+
+/// What the report says of it.
+pub struct Sums {
+    /// Taken from accounts for contracts.
+    pub paid_in: MoneySum,
+    /// Given to accounts for contracts sold, pairs merged and contracts settled.
+    pub paid_out: MoneySum,
+    /// Of that, for contracts held to the end.
+    pub settled: MoneySum,
+    /// What must still be there.
+    pub left: MoneySum,
+    /// Yes contracts outstanding.
+    pub yes: Lots,
+    /// No contracts outstanding.
+    pub no: Lots,
+    /// Records after which all was compared.
+    pub compared: u64,
+    /// The first record after which it was not equal.
+    pub broken: Option<Sequence>,
+}
+
+impl Proof {
+    /// Takes a record in and compares, if it touched the market. Accounts are followed from the
+    /// first record on, also before there is the market.
+    pub fn follow(
+        &mut self,
+        market: Option<MarketNo>,
+        record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Overflow> {
+        // A change of an account belongs to the market that was named last: an effect's
+        // consequences for its owner follow it at once.
+        let mut here = false;
+        let mut touched = false;
+        for effect in effects {
+            if let Some(named) = market_of(effect) {
+                here = Some(named) == market;
+                touched |= here;
+            }
+            match effect {
+                Effect::Deposited { .. } | Effect::Withdrawn { .. } => here = false,
+                Effect::AccountChanged { user, available, reserved } => {
+                    let now = i128::from(available.get()) + i128::from(reserved.get());
+                    let before = self.accounts.insert(*user, now).unwrap_or_default();
+                    if here {
+                        self.moved(now.saturating_sub(before));
+                    }
+                }
+                Effect::PositionChanged { user, yes, no, .. } if here => {
+                    self.holds(*user, (yes.held, no.held))?;
+                }
+                Effect::PositionSettled { user, payout, .. } if here => {
+                    self.settled = self.settled.plus(*payout)?;
+                    self.holds(*user, (Lots::ZERO, Lots::ZERO))?;
+                }
+                _ => {}
+            }
+        }
+        if touched { self.compare(record) } else { Ok(()) }
+    }
+
+    /// The sums as they stand.
+    pub fn sums(&self) -> Sums {
+        Sums {
+            paid_in: MoneySum::new(self.paid_in),
+            paid_out: MoneySum::new(self.paid_out),
+            settled: self.settled,
+            left: MoneySum::new(self.paid_in.saturating_sub(self.paid_out)),
+            yes: self.outstanding.0,
+            no: self.outstanding.1,
+            compared: self.compared,
+            broken: self.broken,
+        }
+    }
+
+    fn moved(&mut self, change: i128) {
+        if change < 0 {
+            self.paid_in = self.paid_in.saturating_sub(change);
+        } else {
+            self.paid_out = self.paid_out.saturating_add(change);
+        }
+    }
+
+    fn holds(&mut self, user: UserNo, now: (Lots, Lots)) -> Result<(), Overflow> {
+        let before = self.held.insert(user, now).unwrap_or_default();
+        let (yes, no) = self.outstanding;
+        let changed = |all: Lots, before, now| all.minus(before)?.plus(now);
+        self.outstanding = (changed(yes, before.0, now.0)?, changed(no, before.1, now.1)?);
+        Ok(())
+    }
+
+    fn compare(&mut self, record: &Record) -> Result<(), Overflow> {
+        self.compared = self.compared.saturating_add(1);
+        let (yes, no) = self.outstanding;
+        let pairs = MoneySum::ZERO.plus(SettlementPrice::ONE.times(yes)?)?;
+        let equal = yes == no && pairs.get() == self.paid_in.saturating_sub(self.paid_out);
+        if !equal && self.broken.is_none() {
+            self.broken = Some(record.sequence);
+        }
+        Ok(())
+    }
+}
+
+/// The market that an effect names.
+pub const fn market_of(effect: &Effect) -> Option<MarketNo> {
+    match effect {
+        Effect::MarketMoved { market, .. }
+        | Effect::MarketRevised { market, .. }
+        | Effect::OrderAmended { market, .. }
+        | Effect::OrderRested { market, .. }
+        | Effect::OrderCancelled { market, .. }
+        | Effect::PositionChanged { market, .. }
+        | Effect::PositionSettled { market, .. }
+        | Effect::MarketCreated { market, .. } => Some(*market),
+        Effect::OrderAccepted { terms, .. } => Some(terms.market),
+        Effect::TradeMade(trade) => Some(trade.market),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openoutcry::exchange::Exchange;
+    use openoutcry::exchange::script;
+
+    /// Two markets trade, one is settled and one voided; money comes and goes in between.
+    const TWO: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain window 0s
+market snow
+publish rain
+publish snow
+ann buy yes 0.60 x10 on rain
+bob buy no 0.45 x7 on rain
+deposit bob 3.00
+ann sell yes 0.50 x2 on snow
+bob buy yes 0.50 x2 on snow
+bob buy yes 0.65 x4 on rain
+ann sell yes 0.62 x3 on rain
+withdraw ann 1.00
+ann cancel all
+resolve rain yes
+void snow 0.30
+";
+
+    fn sums_of(market: u32, tamper: bool) -> Sums {
+        let (mut exchange, mut proof) = (Exchange::new(), Proof::default());
+        for record in script::parse(TWO).unwrap() {
+            let mut effects = Vec::new();
+            exchange.apply(&record, &mut effects).unwrap();
+            for effect in &mut effects {
+                if let (Effect::PositionChanged { yes, .. }, true) = (effect, tamper) {
+                    yes.held = yes.held.plus(Lots::new(1)).unwrap();
+                }
+            }
+            proof.follow(Some(MarketNo(market)), &record, &effects).unwrap();
+        }
+        proof.sums()
+    }
+
+    #[test]
+    fn what_went_in_comes_out() {
+        for market in [0, 1] {
+            let sums = sums_of(market, false);
+            assert_eq!(sums.broken, None);
+            assert!(sums.paid_in > MoneySum::ZERO && sums.compared > 4);
+            assert_eq!((sums.left, sums.yes, sums.no), (MoneySum::ZERO, Lots::ZERO, Lots::ZERO));
+            assert!(sums.settled > MoneySum::ZERO && sums.settled <= sums.paid_out);
+            assert!(sums_of(market, true).broken.is_some());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What auditors ask the operator's side: where the journal ends and what vouches for it, and its
+//! records (semantics 8).
+
+use super::call::Call;
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::Text;
+use super::wire::Timestamp;
+use super::wire::record::{AuditHeadJson, JournalJson, RecordJson};
+use crate::engine::past::Moment;
+use crate::exchange::units::Sequence;
+
+/// Records of a page where none are asked.
+const RECORDS_STANDARD: u64 = 100;
+/// Most records of a page: with it one reader names a bounded number of things while the read
+/// model's writer waits.
+const RECORDS_MAX: u64 = 1000;
+/// Most bytes of the journal's blocks behind one page, so that a page of the largest texts is not
+/// much larger than one of orders.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+
+/// `GET /admin/audit/head`. Everything in it is of one moment: the end of one block.
+pub async fn head(call: Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let seen = call.engine.past().ask(Moment::Head, |past| {
+        let digest = past.exchange().digest().map_err(|_| "the state's image contradicts itself");
+        (*past.head(), past.results(), digest)
+    });
+    let (head, results, digest) = seen.await?;
+    let content = AuditHeadJson {
+        sequence: head.sequence.get(),
+        time: Timestamp(head.time),
+        chain_hash: head.hash.to_string(),
+        results_hash: Text(results.hash),
+        state_digest: Text(digest.map_err(Problem::internal)?),
+    };
+    Reply::ok(head.sequence, &content)
+}
+
+/// `GET /admin/journal`
+pub async fn journal(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let from = form.query("from", |text| {
+        let fault = || Fault::new(FieldCode::OutOfBounds, "must be at least 1");
+        Some(parse::digits(text)?).filter(|from| *from >= 1).ok_or_else(fault)
+    });
+    let limit = form.query("limit", |text| {
+        let limit = parse::digits(text)?;
+        let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 1 to {RECORDS_MAX}"));
+        Some(limit).filter(|limit| (1..=RECORDS_MAX).contains(limit)).ok_or_else(fault)
+    });
+    let (from, limit) = form.finish(from.zip(limit))?;
+    let (from, limit) = (from.unwrap_or(1), limit.unwrap_or(RECORDS_STANDARD));
+    let count = usize::try_from(limit).unwrap_or(usize::MAX);
+    let asked = call.engine.past().records(Sequence::new(from), count, PAGE_BYTES_MAX);
+    let mut records = asked.await?;
+    let (sequence, page) = call.look(|view| {
+        // What is on disk and not applied yet has no ids yet.
+        let applied = view.watermark();
+        records.retain(|record| record.sequence <= applied);
+        let last = records.last().map(|record| record.sequence);
+        let next = last.filter(|last| *last < applied).map(|last| last.next().get());
+        let records = records.iter().map(|record| RecordJson::of(view, record)).collect();
+        Ok(JournalJson { from, limit, next, records })
+    })?;
+    Reply::ok(sequence, &page)
+}

@@ -1,0 +1,274 @@
+//! The JSON of the journal: its records as what clients sent and know, and where it ends.
+
+mod reading;
+
+use serde::Serialize;
+
+use self::reading::Reading;
+use super::catalogue::LocalizedJson;
+use super::{OutcomeId, Text, Timestamp};
+use crate::exchange::command::Record;
+use crate::exchange::digest::StateDigest;
+use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, UserId};
+use crate::exchange::results::ResultsHash;
+use crate::exchange::units::{Lots, Money, SettlementPrice, Tick};
+use crate::projection::ReadModel;
+
+/// Where the journal ends, and what vouches for all up to there.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditHeadJson {
+    /// The last record.
+    pub sequence: u64,
+    /// Its time.
+    pub time: Timestamp,
+    /// Hash of the block that ends with it, which chains all before.
+    pub chain_hash: String,
+    /// Hash of what all records up to it came to.
+    pub results_hash: Text<ResultsHash>,
+    /// Digest of the state after it.
+    pub state_digest: Text<StateDigest>,
+}
+
+/// A part of the journal.
+#[derive(Debug, Serialize)]
+pub struct JournalJson<'a> {
+    /// The first record asked for.
+    pub from: u64,
+    /// Most records on a page.
+    pub limit: u64,
+    /// Where the next page begins; `null` at the journal's end.
+    pub next: Option<u64>,
+    /// In order.
+    pub records: Vec<RecordJson<'a>>,
+}
+
+/// A record.
+#[derive(Debug, Serialize)]
+pub struct RecordJson<'a> {
+    sequence: u64,
+    time: Timestamp,
+    #[serde(flatten)]
+    command: CommandJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<OnceJson>,
+}
+
+/// What was asked. The id of a thing that a record made is `null` where the command was refused,
+/// and so is one that the command names but that does not exist.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+enum CommandJson<'a> {
+    OpenVenue {
+        rules_version: u32,
+        currency: &'a str,
+        user_open_orders_max: u32,
+        venue_open_orders_max: u32,
+        money_supply_max: Text<Money>,
+        repeat_window_seconds: u32,
+    },
+    CreateUser {
+        user_id: Id<UserId>,
+        profile_name: &'a str,
+        profile_pic: &'a str,
+    },
+    AddKey {
+        user_id: Id<UserId>,
+        key_id: Id<KeyId>,
+        role: &'static str,
+        label: &'a str,
+        key_hash: String,
+    },
+    RevokeKey {
+        user_id: Id<UserId>,
+        key_id: Id<KeyId>,
+    },
+    Deposit {
+        user_id: Id<UserId>,
+        amount: Text<Money>,
+    },
+    Withdraw {
+        user_id: Id<UserId>,
+        amount: Text<Money>,
+    },
+    CreateCategory {
+        category_id: Id<CategoryId>,
+        name: &'a str,
+        slug: &'a str,
+    },
+    CreateEvent {
+        event_id: Id<EventId>,
+        titles: LocalizedJson<'a>,
+        sub_titles: LocalizedJson<'a>,
+        descriptions: LocalizedJson<'a>,
+        images: &'a [String],
+        highlighted: bool,
+        category_ids: Vec<Id<CategoryId>>,
+    },
+    CreateMarket {
+        market_id: Id<MarketId>,
+        event_id: Id<EventId>,
+        questions: LocalizedJson<'a>,
+        descriptions: LocalizedJson<'a>,
+        outcomes: [OutcomeTextJson<'a>; 2],
+        logo: &'a str,
+        deadline: Timestamp,
+        highlighted: bool,
+        category_ids: Vec<Id<CategoryId>>,
+        dispute_window_seconds: u32,
+    },
+    ReviseEvent {
+        event_id: Id<EventId>,
+        #[serde(flatten)]
+        revision: EventRevisionJson<'a>,
+    },
+    ReviseMarket {
+        market_id: Id<MarketId>,
+        #[serde(flatten)]
+        revision: MarketRevisionJson<'a>,
+    },
+    PublishMarket {
+        market_id: Id<MarketId>,
+    },
+    SuspendMarket {
+        market_id: Id<MarketId>,
+    },
+    ReopenMarket {
+        market_id: Id<MarketId>,
+        deadline: Option<Timestamp>,
+    },
+    CloseMarket {
+        market_id: Id<MarketId>,
+    },
+    ResolveMarket {
+        market_id: Id<MarketId>,
+        winning_outcome_id: OutcomeId,
+    },
+    DisputeMarket {
+        market_id: Id<MarketId>,
+    },
+    VoidMarket {
+        market_id: Id<MarketId>,
+        price: Text<SettlementPrice>,
+    },
+    PlaceOrder(Box<PlaceOrderJson>),
+    AmendOrder {
+        order_id: Id<OrderId>,
+        user_id: Id<UserId>,
+        price: Option<Text<Tick>>,
+        quantity: Option<Text<Lots>>,
+    },
+    CancelOrder {
+        order_id: Id<OrderId>,
+        user_id: Id<UserId>,
+    },
+    CancelOrders {
+        user_id: Id<UserId>,
+        market_id: Id<MarketId>,
+    },
+    AdvanceClock {},
+    Heartbeat {
+        user_id: Id<UserId>,
+        timeout_seconds: u32,
+    },
+    SetVenueMode {
+        mode: &'static str,
+    },
+    SetUserMode {
+        user_id: Id<UserId>,
+        mode: &'static str,
+    },
+    SetExposureLimit {
+        user_id: Id<UserId>,
+        limit: Option<Text<Money>>,
+    },
+}
+
+/// Under which of a caller's keys it was asked.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OnceJson {
+    caller_id: Id<UserId>,
+    key: Text<Token>,
+    part: u8,
+}
+
+/// An id, where the thing exists.
+type Id<T> = Option<Text<T>>;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaceOrderJson {
+    order_id: Id<OrderId>,
+    user_id: Id<UserId>,
+    market_id: Id<MarketId>,
+    outcome_id: OutcomeId,
+    side: &'static str,
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    time_in_force: &'static str,
+    expires_at: Option<Timestamp>,
+    self_trade_prevention: &'static str,
+    post_only: bool,
+    reduce_only: bool,
+    valid_until: Option<Timestamp>,
+    copy_from_trader_id: Id<UserId>,
+    client_order_id: Option<Text<Token>>,
+}
+
+/// An outcome and its text.
+#[derive(Debug, Serialize)]
+struct OutcomeTextJson<'a> {
+    id: OutcomeId,
+    text: LocalizedJson<'a>,
+}
+
+/// What changes of an event; what does not is left out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventRevisionJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    titles: Option<LocalizedJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub_titles: Option<LocalizedJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptions: Option<LocalizedJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    highlighted: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category_ids: Option<Vec<Id<CategoryId>>>,
+}
+
+/// What changes of a market; what does not is left out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MarketRevisionJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    questions: Option<LocalizedJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptions: Option<LocalizedJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outcomes: Vec<OutcomeTextJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logo: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    highlighted: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category_ids: Option<Vec<Id<CategoryId>>>,
+}
+
+impl<'a> RecordJson<'a> {
+    /// The record, with the ids of what it names. Its texts are not copied.
+    pub fn of(view: &ReadModel, record: &'a Record) -> RecordJson<'a> {
+        RecordJson {
+            sequence: record.sequence.get(),
+            time: Timestamp(record.time),
+            command: Reading { view, record }.command(),
+            idempotency_key: Reading { view, record }.once(),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What is taken from a snapshot: the newest one that can be vouched for, or nothing. Every one
+//! that is passed over is logged by name, with the reason.
+
+use std::io::Read;
+
+use super::pace::{Ended, Pace, Paced};
+use crate::exchange::Exchange;
+use crate::exchange::digest::StateDigest;
+use crate::exchange::image::coding::BadImage;
+use crate::exchange::invariant::Broken;
+use crate::exchange::units::Sequence;
+use crate::journal::JournalError;
+use crate::journal::block::{ChainHash, Head};
+use crate::journal::reader::JournalReader;
+use crate::journal::replay::Replayer;
+use crate::journal::snapshot::folder::{OpenSnapshot, SnapshotFolder};
+use crate::journal::snapshot::{Kind, Point, SnapshotDamage};
+use crate::projection::ReadModel;
+
+/// State and read model as of one record.
+#[derive(Debug)]
+pub struct Restored {
+    /// The exchange, and what its records came to.
+    pub replayer: Replayer,
+    /// The read model.
+    pub read_model: ReadModel,
+}
+
+impl Restored {
+    /// Before the first record.
+    pub fn nothing() -> Restored {
+        Restored { replayer: Replayer::new(), read_model: ReadModel::new() }
+    }
+
+    /// The record that it is as of.
+    pub const fn sequence(&self) -> Sequence {
+        self.replayer.exchange().sequence()
+    }
+}
+
+/// Why a snapshot is not used. The codes are stable.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejection {
+    /// One of its files is damaged, or missing.
+    #[error(transparent)]
+    Damaged(#[from] SnapshotDamage),
+    /// The two files are not of one record of one journal.
+    #[error("SNAPSHOT_PAIR: its two files are of different snapshots")]
+    Pair,
+    /// The journal ends before it.
+    #[error("SNAPSHOT_AHEAD: the journal ends with record {end}")]
+    Ahead {
+        /// The journal's last record.
+        end: Sequence,
+    },
+    /// The journal has another block there, or no block that ends there.
+    #[error("SNAPSHOT_ELSEWHERE: the journal's block there is {found}, it was taken after {of}")]
+    Elsewhere {
+        /// Hash of the block it was taken after.
+        of: ChainHash,
+        /// Hash of the journal's block that holds its last record.
+        found: ChainHash,
+    },
+    /// The journal could not be read there.
+    #[error("SNAPSHOT_JOURNAL: {0}")]
+    Journal(#[from] JournalError),
+    /// An image cannot be read.
+    #[error("SNAPSHOT_IMAGE: the image of the {} cannot be read: {cause}", .kind.extension())]
+    Image {
+        /// Whose image.
+        kind: Kind,
+        /// What is wrong with it.
+        cause: BadImage,
+    },
+    /// What was read is of another record.
+    #[error("SNAPSHOT_PLACE: the {} are as of record {found}", .kind.extension())]
+    Place {
+        /// Whose image.
+        kind: Kind,
+        /// The record.
+        found: Sequence,
+    },
+    /// The restored state is not the one that was written.
+    #[error("SNAPSHOT_DIGEST: the restored state is {found}, {written} was written")]
+    Digest {
+        /// By the header.
+        written: StateDigest,
+        /// As restored.
+        found: StateDigest,
+    },
+    /// The restored state contradicts itself.
+    #[error("SNAPSHOT_BROKEN: {0}")]
+    Broken(#[from] Broken),
+    /// It was not wanted any more; no fault of the snapshot.
+    #[error("{0}")]
+    Ended(#[from] Ended),
+}
+
+/// The newest snapshot up to `limit` that can be vouched for; nothing if there is none.
+///
+/// # Errors
+/// [`Ended`] if the pace says so.
+pub fn newest(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    limit: Sequence,
+    pace: &mut Pace,
+) -> Result<Restored, Ended> {
+    for sequence in listed(folder) {
+        if sequence > limit {
+            continue;
+        }
+        match restore(folder, journal, sequence, pace) {
+            Ok(restored) => return Ok(restored),
+            Err(Rejection::Ended(ended)) => return Err(ended),
+            Err(rejection) => pass_over(folder, sequence, &rejection),
+        }
+    }
+    Ok(Restored::nothing())
+}
+
+/// The newest state after record `after` and up to `limit` that can be vouched for, and the block
+/// that it ends with; the read model is not looked at.
+pub fn newest_state(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    after: Sequence,
+    limit: Sequence,
+) -> Option<(Replayer, Head)> {
+    let listed = listed(folder).into_iter();
+    for sequence in listed.filter(|sequence| *sequence > after && *sequence <= limit) {
+        match restore_state(folder, journal, sequence) {
+            Ok(state) => return Some(state),
+            Err(rejection) => pass_over(folder, sequence, &rejection),
+        }
+    }
+    None
+}
+
+/// The snapshots there are, newest first.
+fn listed(folder: &SnapshotFolder) -> Vec<Sequence> {
+    folder.list(Kind::State).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the folder of snapshots cannot be read");
+        Vec::new()
+    })
+}
+
+fn pass_over(folder: &SnapshotFolder, sequence: Sequence, rejection: &Rejection) {
+    let file = folder.path(Kind::State, sequence);
+    tracing::warn!(file = %file.display(), reason = %rejection, "snapshot not used");
+}
+
+/// Reads the state of one snapshot and holds it to its journal.
+fn restore_state(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    sequence: Sequence,
+) -> Result<(Replayer, Head), Rejection> {
+    let state = folder.read(Kind::State, sequence)?;
+    let point = state.header().point;
+    let head = belongs(&point, journal)?;
+    let exchange = read_state(state, &point, &mut Pace::full())?;
+    Ok((Replayer::resume(exchange, point.results), head))
+}
+
+/// Reads one snapshot and holds it to its journal.
+fn restore(
+    folder: &SnapshotFolder,
+    journal: &JournalReader,
+    sequence: Sequence,
+    pace: &mut Pace,
+) -> Result<Restored, Rejection> {
+    let state = folder.read(Kind::State, sequence)?;
+    let views = folder.read(Kind::Views, sequence)?;
+    let point = state.header().point;
+    if views.header().point != point {
+        return Err(Rejection::Pair);
+    }
+    belongs(&point, journal)?;
+    let exchange = read_state(state, &point, pace)?;
+    let read_model = read_views(views, &point, pace)?;
+    let replayer = Replayer::resume(exchange, point.results);
+    Ok(Restored { replayer, read_model })
+}
+
+/// Whether it was taken of this journal: the block that ends there, which is given, is the one it
+/// was taken after.
+fn belongs(point: &Point, journal: &JournalReader) -> Result<Head, Rejection> {
+    let end = journal.head().sequence;
+    if point.sequence > end {
+        return Err(Rejection::Ahead { end });
+    }
+    let block = journal.read(point.sequence).next().transpose()?;
+    let found = block.map_or(Head::START, |block| block.head());
+    if (found.sequence, found.time, found.hash) == (point.sequence, point.time, point.chain) {
+        return Ok(found);
+    }
+    Err(Rejection::Elsewhere { of: point.chain, found: found.hash })
+}
+
+fn read_state(
+    mut file: OpenSnapshot,
+    point: &Point,
+    pace: &mut Pace,
+) -> Result<Exchange, Rejection> {
+    let kind = Kind::State;
+    let mut image = Vec::new();
+    if let Err(error) = (Paced { stream: &mut file, pace }).read_to_end(&mut image) {
+        return Err(unread(&file, kind, BadImage::Unreadable(error.to_string()), pace));
+    }
+    file.drain()?;
+    let exchange =
+        Exchange::from_image(&image).map_err(|cause| Rejection::Image { kind, cause })?;
+    drop(image);
+    if exchange.sequence() != point.sequence {
+        return Err(Rejection::Place { kind, found: exchange.sequence() });
+    }
+    // Of the restored state, not of the bytes: what cannot be read back right is found here too.
+    let found = exchange.digest()?;
+    if found != point.state {
+        return Err(Rejection::Digest { written: point.state, found });
+    }
+    Ok(exchange)
+}
+
+fn read_views(
+    mut file: OpenSnapshot,
+    point: &Point,
+    pace: &mut Pace,
+) -> Result<ReadModel, Rejection> {
+    let kind = Kind::Views;
+    let read = ReadModel::read_image(&mut Paced { stream: &mut file, pace: &mut *pace });
+    let read_model = read.map_err(|cause| unread(&file, kind, cause, pace))?;
+    file.drain()?;
+    if read_model.watermark() != point.sequence {
+        return Err(Rejection::Place { kind, found: read_model.watermark() });
+    }
+    Ok(read_model)
+}
+
+/// Why an image could not be read: because nobody wants it any more, because the file is damaged,
+/// or because its bytes are none.
+fn unread(file: &OpenSnapshot, kind: Kind, cause: BadImage, pace: &Pace) -> Rejection {
+    match (pace.ended(), file.damage()) {
+        (Err(ended), _) => ended.into(),
+        (Ok(()), Some(damage)) => damage.clone().into(),
+        (Ok(()), None) => Rejection::Image { kind, cause },
+    }
+}

@@ -1,0 +1,254 @@
+//! The snapshotter: a replay behind the running venue that stops now and then to be kept.
+//!
+//! It goes from the last snapshot that can be vouched for through the journal's own blocks, up to
+//! a record whose results the matcher has posted, and must come to the same results. Only then is
+//! what it came to written. The matcher and the sequencer never wait for it, and whatever goes
+//! wrong here is said and counted, and the venue goes on.
+
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::due::DueBoard;
+use super::pace::{Ended, Pace, Paced};
+use super::pending::{AppliedBlock, AppliedRecords};
+use super::restore::{self, Restored};
+use crate::exchange::invariant::Broken;
+use crate::exchange::results::{Results, ResultsHash};
+use crate::exchange::units::Sequence;
+use crate::journal::JournalError;
+use crate::journal::block::Head;
+use crate::journal::reader::JournalReader;
+use crate::journal::replay::{ReplayFault, Stop};
+use crate::journal::snapshot::folder::SnapshotFolder;
+use crate::journal::snapshot::{Kind, Point, SnapshotUnwritten};
+
+/// How often it looks how far the matcher has come.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Why a snapshot was not taken. The codes are stable.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotFailure {
+    /// The records come to other results here than in the running venue.
+    #[error(
+        "SNAPSHOT_RESULTS: the records up to {through} came to {here} in a replay of the journal, \
+         and to {live} in the running venue"
+    )]
+    ResultsDiffer {
+        /// The last of the records.
+        through: Sequence,
+        /// What the replay came to.
+        here: ResultsHash,
+        /// What the matcher posted.
+        live: ResultsHash,
+    },
+    /// The matcher spoke of a record where no block of the journal ends.
+    #[error("SNAPSHOT_NO_BLOCK: no block of the journal ends with record {0}")]
+    NoBlock(Sequence),
+    /// A block contradicts the results that were recorded, or the exchange itself.
+    #[error(transparent)]
+    Replay(#[from] ReplayFault),
+    /// The replayed state contradicts itself.
+    #[error("SNAPSHOT_BROKEN: {0}")]
+    Broken(#[from] Broken),
+    /// The replayed read model was contradicted by effects.
+    #[error("SNAPSHOT_VIEWS: {0} effects contradicted the read model")]
+    Views(u64),
+    /// The journal could not be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The files could not be written.
+    #[error(transparent)]
+    Unwritten(#[from] SnapshotUnwritten),
+    /// The code of the snapshotter failed.
+    #[error("SNAPSHOT_PANICKED: the snapshotter panicked")]
+    Panicked,
+    /// The engine is ending; no failure.
+    #[error(transparent)]
+    Ended(#[from] Ended),
+}
+
+/// What the snapshotter has done since the start, for everyone to see.
+#[derive(Debug, Default)]
+pub struct SnapshotBoard {
+    sequence: AtomicU64,
+    duration_ms: AtomicU64,
+    bytes: AtomicU64,
+    taken: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// A reading of the [`SnapshotBoard`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotStatus {
+    /// The last record of the newest snapshot, taken or started from; zero if there is none.
+    pub sequence: Sequence,
+    /// How long the last one took, in milliseconds.
+    pub duration_ms: u64,
+    /// Bytes of the last one's two files.
+    pub bytes: u64,
+    /// How many were taken since the start.
+    pub taken: u64,
+    /// How many could not be, or came to other results than the venue did.
+    pub failures: u64,
+}
+
+impl SnapshotBoard {
+    /// A board that knows of a snapshot that was started from.
+    pub fn started_from(sequence: Sequence) -> SnapshotBoard {
+        SnapshotBoard { sequence: AtomicU64::new(sequence.get()), ..SnapshotBoard::default() }
+    }
+
+    /// What it shows now.
+    pub fn read(&self) -> SnapshotStatus {
+        let read = |value: &AtomicU64| value.load(Ordering::Acquire);
+        SnapshotStatus {
+            sequence: Sequence::new(read(&self.sequence)),
+            duration_ms: read(&self.duration_ms),
+            bytes: read(&self.bytes),
+            taken: read(&self.taken),
+            failures: read(&self.failures),
+        }
+    }
+
+    fn took(&self, sequence: Sequence, duration: Duration, bytes: u64) {
+        let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        self.sequence.store(sequence.get(), Ordering::Release);
+        self.duration_ms.store(ms, Ordering::Release);
+        self.bytes.store(bytes, Ordering::Release);
+        self.taken.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn failed(&self) {
+        self.failures.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// The snapshotter's state. Between two snapshots it holds nothing else.
+#[derive(Debug)]
+pub struct Snapshotter {
+    /// Where snapshots are kept.
+    pub folder: SnapshotFolder,
+    /// Records between two snapshots, at least.
+    pub every: NonZeroU64,
+    /// The journal.
+    pub journal: JournalReader,
+    /// Where the matcher posts what its records came to.
+    pub due: Arc<DueBoard>,
+    /// Where to say what was done.
+    pub board: Arc<SnapshotBoard>,
+    /// How fast to work, and when to end.
+    pub pace: Pace,
+    /// The last record of the last snapshot, taken or tried.
+    pub last: Sequence,
+}
+
+impl Snapshotter {
+    /// Takes snapshots until told to end.
+    pub fn run(mut self) {
+        while self.pace.wait(LOOK_EVERY).is_ok() {
+            let live = self.due.results();
+            if live.through.get() >= self.last.get().saturating_add(self.every.get()) {
+                self.last = live.through;
+                self.attempt(live);
+            }
+        }
+    }
+
+    fn attempt(&mut self, live: Results) {
+        let (sequence, began) = (live.through, Instant::now());
+        let taken = catch_unwind(AssertUnwindSafe(|| self.take(live)));
+        match taken.unwrap_or(Err(SnapshotFailure::Panicked)) {
+            Ok(bytes) => {
+                let duration = began.elapsed();
+                self.board.took(sequence, duration, bytes);
+                tracing::info!(
+                    %sequence, bytes, duration_ms = duration.as_millis(), "snapshot taken"
+                );
+            }
+            Err(SnapshotFailure::Ended(_)) => {}
+            Err(failure) => {
+                self.board.failed();
+                tracing::error!(%sequence, %failure, "no snapshot; the venue goes on");
+            }
+        }
+        if let Err(error) = self.folder.retain(sequence) {
+            tracing::warn!(%error, "old snapshots could not be removed");
+        }
+    }
+
+    fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {
+        let limit = Sequence::new(live.through.get().saturating_sub(1));
+        let base = restore::newest(&self.folder, &self.journal, limit, &mut self.pace)?;
+        let (restored, head) = self.advance(base, live)?;
+        let Restored { replayer, read_model } = restored;
+        let exchange = replayer.into_exchange();
+        exchange.check()?;
+        self.pace.breathe()?;
+        let state = exchange.digest()?;
+        let Head { sequence, time, hash: chain, .. } = head;
+        let point = Point { sequence, time, chain, results: live.hash, state };
+        self.pace.breathe()?;
+        let image = exchange.image()?;
+        drop(exchange);
+        let state_bytes = self.write(Kind::State, &point, |out| out.write_all(&image))?;
+        drop(image);
+        let views_bytes =
+            self.write(Kind::Views, &point, |mut out| read_model.write_image(&mut out))?;
+        Ok(state_bytes.saturating_add(views_bytes))
+    }
+
+    /// Applies and folds the journal's blocks up to where the matcher was, and compares.
+    fn advance(
+        &mut self,
+        mut base: Restored,
+        live: Results,
+    ) -> Result<(Restored, Head), SnapshotFailure> {
+        let through = live.through;
+        let mut blocks = self.journal.read(base.sequence().next());
+        let head = loop {
+            let block = blocks.next().transpose()?.ok_or(SnapshotFailure::NoBlock(through))?;
+            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+            match base.replayer.apply(&block, &mut effects, &mut records) {
+                Ok(()) => {}
+                Err(Stop::Fault(fault)) => return Err(fault.into()),
+                Err(Stop::Listener(never)) => match never {},
+            }
+            for applied in AppliedBlock::new(effects, records).records() {
+                base.read_model.fold(&applied);
+            }
+            self.pace.breathe()?;
+            if block.last() >= through {
+                break block.head();
+            }
+        };
+        let here = base.replayer.results();
+        if here.through != through {
+            return Err(SnapshotFailure::NoBlock(through));
+        }
+        if here.hash != live.hash {
+            let (here, live) = (here.hash, live.hash);
+            return Err(SnapshotFailure::ResultsDiffer { through, here, live });
+        }
+        match base.read_model.inconsistencies() {
+            0 => Ok((base, head)),
+            count => Err(SnapshotFailure::Views(count)),
+        }
+    }
+
+    /// Writes one file. If it was given up because the engine is ending, that is no failure.
+    fn write(
+        &mut self,
+        kind: Kind,
+        point: &Point,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64, SnapshotFailure> {
+        let (folder, pace) = (&self.folder, &mut self.pace);
+        let written = folder.write(kind, point, |out| fill(&mut Paced { stream: out, pace }));
+        let ended = self.pace.ended();
+        written.map_err(|unwritten| ended.map_or_else(Into::into, |()| unwritten.into()))
+    }
+}

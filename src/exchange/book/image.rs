@@ -1,0 +1,97 @@
+//! A book in an image: bids then asks, each the levels from the best on, each level its orders in
+//! order of arrival.
+
+use super::{Book, Ladder, Level};
+use crate::exchange::command::Direction;
+use crate::exchange::ids::MarketNo;
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::invariant::Broken;
+use crate::exchange::orders::OrderPool;
+use crate::exchange::orders::image::read_order;
+use crate::exchange::units::{Sequence, Tick};
+
+/// Where orders are read for.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    market: MarketNo,
+    side: Direction,
+    tick: Tick,
+    last: Sequence,
+}
+
+impl Book {
+    /// Writes the book and its orders.
+    pub(in crate::exchange) fn write(
+        &self,
+        pool: &OrderPool,
+        sink: &mut impl ImageSink,
+    ) -> Result<(), Broken> {
+        let Book { bids, asks } = self;
+        for (side, ladder) in [(Direction::Up, bids), (Direction::Down, asks)] {
+            // Occupied or not, a level is what stands there.
+            let Ladder { occupied, levels: _ } = ladder;
+            let levels_count = u8::try_from(occupied.count_ones());
+            levels_count.map_err(|_| Broken::LevelMismatch)?.write(sink);
+            for (tick, level) in self.levels(side) {
+                let Level { first: _, last: _, quantity: _, orders } = level;
+                tick.write(sink);
+                orders.write(sink);
+                for slot in self.queue(pool, side, tick) {
+                    pool.write_order(slot, sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a market's book, with its orders into the pool: orders of records up to `last`.
+    pub(in crate::exchange) fn read(
+        market: MarketNo,
+        last: Sequence,
+        pool: &mut OrderPool,
+        source: &mut impl ImageSource,
+    ) -> Result<Book, BadImage> {
+        let mut book = Book::default();
+        for side in [Direction::Up, Direction::Down] {
+            let mut before: Option<Tick> = None;
+            for _ in 0..u8::read(source)? {
+                let tick = Tick::read(source)?;
+                let behind = before.is_none_or(|before| match side {
+                    Direction::Up => tick < before,
+                    Direction::Down => tick > before,
+                });
+                if !behind {
+                    return Err(BadImage::Contradiction("price levels out of order"));
+                }
+                before = Some(tick);
+                book.read_level(Queue { market, side, tick, last }, pool, source)?;
+            }
+        }
+        Ok(book)
+    }
+
+    fn read_level(
+        &mut self,
+        queue: Queue,
+        pool: &mut OrderPool,
+        source: &mut impl ImageSource,
+    ) -> Result<(), BadImage> {
+        let orders_count = u32::read(source)?;
+        if orders_count == 0 {
+            return Err(BadImage::Contradiction("a price level without orders"));
+        }
+        for _ in 0..orders_count {
+            let order = read_order(queue.market, queue.tick, source)?;
+            if order.direction() != queue.side {
+                return Err(BadImage::Contradiction("an order on the wrong side"));
+            }
+            // Before it is numbered: the pool's index is as long as the highest number.
+            if order.no.0 == Sequence::ZERO || order.no.0 > queue.last {
+                return Err(BadImage::Contradiction("an order that no record placed"));
+            }
+            let slot = pool.insert(order)?;
+            self.push(pool, slot)?;
+        }
+        Ok(())
+    }
+}

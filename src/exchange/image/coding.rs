@@ -1,0 +1,279 @@
+//! How an image is written and read: a sink for bytes, a source of them, and what can be wrong.
+//! Integers are little-endian; lists and texts come after their length.
+
+use super::super::invariant::Broken;
+
+/// Bytes of a text or list that are made room for before they have come.
+const STEP: usize = 64 << 10;
+
+/// Where an image is written to. It takes everything: one that can fail keeps its failure until
+/// it is asked.
+pub trait ImageSink {
+    /// Appends bytes.
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl ImageSink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Where an image is read from.
+pub trait ImageSource {
+    /// Fills all of `into` with the next bytes.
+    ///
+    /// # Errors
+    /// [`BadImage::Truncated`] if there are not as many; [`BadImage::Unreadable`] if they cannot
+    /// be had.
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage>;
+
+    /// How many more bytes there are, if that is known.
+    fn left(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl ImageSource for &[u8] {
+    #[inline]
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage> {
+        let (next, rest) = self.split_at_checked(into.len()).ok_or(BadImage::Truncated)?;
+        into.copy_from_slice(next);
+        *self = rest;
+        Ok(())
+    }
+
+    fn left(&self) -> Option<usize> {
+        Some(self.len())
+    }
+}
+
+/// Why bytes are not an image of a state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadImage {
+    /// They end too early.
+    #[error("the image ends too early")]
+    Truncated,
+    /// They go on after the end.
+    #[error("the image goes on after its end")]
+    Trailing,
+    /// An image of a version that this program does not know.
+    #[error("the image has version {0}, which this program does not know")]
+    Version(u32),
+    /// A value that its type does not have.
+    #[error("the image has no valid {0}")]
+    Value(&'static str),
+    /// Values that contradict each other.
+    #[error("the image contradicts itself: {0}")]
+    Contradiction(&'static str),
+    /// What it describes breaks what is always true.
+    #[error("the image is of an impossible state: {0}")]
+    Impossible(#[from] Broken),
+    /// The bytes cannot be had.
+    #[error("the image cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl BadImage {
+    /// A stable name for programs and logs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            BadImage::Truncated => "IMAGE_TRUNCATED",
+            BadImage::Trailing => "IMAGE_TRAILING",
+            BadImage::Version(_) => "IMAGE_VERSION",
+            BadImage::Value(_) => "IMAGE_VALUE",
+            BadImage::Contradiction(_) => "IMAGE_CONTRADICTION",
+            BadImage::Impossible(_) => "IMAGE_IMPOSSIBLE",
+            BadImage::Unreadable(_) => "IMAGE_UNREADABLE",
+        }
+    }
+}
+
+/// A value that has one form in an image, and is read back from it and from nothing else.
+pub(crate) trait Imaged: Sized {
+    /// Appends the value's bytes.
+    fn write(&self, sink: &mut impl ImageSink);
+
+    /// Reads the value back.
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage>;
+}
+
+/// The length of a list or text, before its parts.
+pub(crate) fn write_count(count: usize, sink: &mut impl ImageSink) {
+    u64::try_from(count).unwrap_or(u64::MAX).write(sink);
+}
+
+/// The length of a list or text. It promises nothing: see [`room`].
+pub(crate) fn read_count(source: &mut impl ImageSource) -> Result<usize, BadImage> {
+    usize::try_from(u64::read(source)?).map_err(|_| BadImage::Truncated)
+}
+
+/// For how many values of type `T` room may be made before they are read: no more than `count`,
+/// nor than what is left could hold. A length alone must not take memory.
+pub(crate) fn room<T>(count: usize, source: &impl ImageSource) -> usize {
+    let bytes = source.left().unwrap_or(STEP);
+    count.min(bytes.checked_div(size_of::<T>()).unwrap_or(0))
+}
+
+/// That nothing comes any more.
+pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
+    match source.fill(&mut [0]) {
+        Err(BadImage::Truncated) => Ok(()),
+        Err(unreadable) => Err(unreadable),
+        Ok(()) => Err(BadImage::Trailing),
+    }
+}
+
+/// Lists, element by element.
+pub(crate) fn write_list<'a, T: Imaged + 'a>(
+    list: impl ExactSizeIterator<Item = &'a T>,
+    sink: &mut impl ImageSink,
+) {
+    write_count(list.len(), sink);
+    for element in list {
+        element.write(sink);
+    }
+}
+
+impl<T: Imaged> Imaged for Vec<T> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_list(self.iter(), sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let count = read_count(source)?;
+        let mut list = Vec::with_capacity(room::<T>(count, source));
+        for _ in 0..count {
+            list.push(T::read(source)?);
+        }
+        Ok(list)
+    }
+}
+
+impl Imaged for String {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_text(self, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let count = read_count(source)?;
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let had = bytes.len();
+            bytes.resize(count.min(had.saturating_add(STEP)), 0);
+            source.fill(bytes.get_mut(had..).unwrap_or_default())?;
+        }
+        String::from_utf8(bytes).map_err(|_| BadImage::Value("text"))
+    }
+}
+
+/// A text: its length in bytes, then UTF-8.
+pub(crate) fn write_text(text: &str, sink: &mut impl ImageSink) {
+    write_count(text.len(), sink);
+    sink.put(text.as_bytes());
+}
+
+impl<const N: usize> Imaged for [u8; N] {
+    #[inline]
+    fn write(&self, sink: &mut impl ImageSink) {
+        sink.put(self);
+    }
+
+    #[inline]
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut bytes = [0; N];
+        source.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl Imaged for $integer {
+            #[inline]
+            fn write(&self, sink: &mut impl ImageSink) {
+                sink.put(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                <[u8; size_of::<$integer>()]>::read(source).map(<$integer>::from_le_bytes)
+            }
+        }
+    )*};
+}
+
+integers!(u8, u32, u64, i64, i128);
+
+impl Imaged for bool {
+    fn write(&self, sink: &mut impl ImageSink) {
+        u8::from(*self).write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        match u8::read(source)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(BadImage::Value("flag")),
+        }
+    }
+}
+
+/// Gives a struct an image: its fields, all of them, in this order. A field that is added to the
+/// struct and not here does not compile. Where it is used, this module's names are imported.
+macro_rules! imaged {
+    ($name:ident { $($field:ident),* $(,)? }) => {
+        impl Imaged for $name {
+            #[inline]
+            fn write(&self, sink: &mut impl ImageSink) {
+                let $name { $($field),* } = self;
+                $($field.write(sink);)*
+            }
+
+            #[inline]
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                Ok($name { $($field: Imaged::read(source)?),* })
+            }
+        }
+    };
+}
+pub(crate) use imaged;
+
+/// Gives a choice an image: one byte, never 0, which stands for no choice in the image of an
+/// `Option`. A choice that is added and not here does not compile.
+macro_rules! imaged_choice {
+    ($name:ident { $($choice:ident = $code:literal),* $(,)? }) => {
+        impl Imaged for $name {
+            #[inline]
+            fn write(&self, sink: &mut impl ImageSink) {
+                Some(*self).write(sink);
+            }
+
+            #[inline]
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                Option::<$name>::read(source)?.ok_or(BadImage::Value(stringify!($name)))
+            }
+        }
+
+        impl Imaged for Option<$name> {
+            #[inline]
+            fn write(&self, sink: &mut impl ImageSink) {
+                let code: u8 = match self {
+                    None => 0,
+                    $(Some($name::$choice) => $code),*
+                };
+                code.write(sink);
+            }
+
+            #[inline]
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                match u8::read(source)? {
+                    0 => Ok(None),
+                    $($code => Ok(Some($name::$choice)),)*
+                    _ => Err(BadImage::Value(stringify!($name))),
+                }
+            }
+        }
+    };
+}
+pub(crate) use imaged_choice;

@@ -1,0 +1,72 @@
+//! Accounts and positions in an image; positions by ascending user number.
+
+use super::{Holders, Ledger};
+use crate::exchange::ids::UserNo;
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
+};
+use crate::exchange::invariant::Broken;
+use crate::exchange::ledger::{Account, Position};
+use crate::exchange::units::MoneySum;
+
+impl Imaged for Ledger {
+    fn write(&self, sink: &mut impl ImageSink) {
+        // What contracts cost is told by the positions.
+        let Ledger { accounts, costs: _, markets, net_deposits } = self;
+        accounts.write(sink);
+        markets.write(sink);
+        net_deposits.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let accounts: Vec<Account> = Imaged::read(source)?;
+        let markets: Vec<Holders> = Imaged::read(source)?;
+        let mut costs = vec![MoneySum::ZERO; accounts.len()];
+        for (user, position) in markets.iter().flat_map(|holders| &holders.rows) {
+            let sum = costs.get_mut(user.index());
+            let sum = sum.ok_or(BadImage::Contradiction("a position of nobody"))?;
+            for cost in position.costs() {
+                *sum = sum.plus(cost).map_err(Broken::from)?;
+            }
+        }
+        Ok(Ledger { accounts, costs, markets, net_deposits: Imaged::read(source)? })
+    }
+}
+
+impl Imaged for Holders {
+    fn write(&self, sink: &mut impl ImageSink) {
+        // The order of the rows is that of history, and shapes no outcome.
+        let Holders { rows_by_user: _, rows } = self;
+        let mut sorted: Vec<&(UserNo, Position)> = rows.iter().collect();
+        sorted.sort_unstable_by_key(|(user, _)| *user);
+        write_count(sorted.len(), sink);
+        for (user, position) in sorted {
+            user.write(sink);
+            position.write(sink);
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let count = read_count(source)?;
+        let mut rows = Vec::with_capacity(room::<(UserNo, Position)>(count, source));
+        let mut holders = Holders::default();
+        for row in 0..count {
+            let user = UserNo::read(source)?;
+            if rows.last().is_some_and(|(before, _)| *before >= user) {
+                return Err(BadImage::Contradiction("positions out of order"));
+            }
+            let row = u32::try_from(row).map_err(|_| BadImage::Contradiction("too many rows"))?;
+            rows.push((user, Position::read(source)?));
+            holders.rows_by_user.insert(user, row);
+        }
+        holders.rows = rows;
+        Ok(holders)
+    }
+}
+
+impl Ledger {
+    /// Markets that have positions, or room for them.
+    pub(in crate::exchange) const fn markets_count(&self) -> usize {
+        self.markets.len()
+    }
+}

@@ -1,0 +1,68 @@
+//! A resting order in an image. Its market, side and price are those of the queue it stands in.
+
+use super::{Backing, Entry, Order, OrderPool, Slot};
+use crate::exchange::command::{Condition, SelfTradePrevention, Wording};
+use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::invariant::Broken;
+use crate::exchange::units::{Lots, Tick, TimeMs};
+
+impl OrderPool {
+    /// Writes the order in a slot.
+    pub(in crate::exchange) fn write_order(
+        &self,
+        slot: Slot,
+        sink: &mut impl ImageSink,
+    ) -> Result<(), Broken> {
+        // The orders are all there is: slots, lists and counts come back when they are inserted.
+        let OrderPool { entries: _, free: _, by_number: _, by_user: _, count: _ } = self;
+        let Entry { order, queue: _, owner: _ } = self.entry(slot)?;
+        let Order {
+            no,
+            user,
+            market: _,
+            wording,
+            price: _,
+            quantity,
+            filled,
+            backing,
+            expires_at,
+            self_trade,
+            condition,
+            copy_from,
+        } = order;
+        no.write(sink);
+        user.write(sink);
+        wording.write(sink);
+        quantity.write(sink);
+        filled.write(sink);
+        backing.write(sink);
+        expires_at.write(sink);
+        self_trade.write(sink);
+        condition.write(sink);
+        copy_from.write(sink);
+        Ok(())
+    }
+}
+
+/// Reads an order that stands in a market at a price of yes.
+pub(in crate::exchange) fn read_order(
+    market: MarketNo,
+    price: Tick,
+    source: &mut impl ImageSource,
+) -> Result<Order, BadImage> {
+    Ok(Order {
+        no: OrderNo::read(source)?,
+        user: UserNo::read(source)?,
+        market,
+        wording: Wording::read(source)?,
+        price,
+        quantity: Lots::read(source)?,
+        filled: Lots::read(source)?,
+        backing: Backing::read(source)?,
+        expires_at: Option::<TimeMs>::read(source)?,
+        self_trade: SelfTradePrevention::read(source)?,
+        condition: Condition::read(source)?,
+        copy_from: Option::<UserNo>::read(source)?,
+    })
+}

@@ -1,0 +1,446 @@
+//! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
+//! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
+
+use crate::exchange::catalogue::{
+    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+};
+use crate::exchange::command::{
+    Condition, Direction, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
+};
+use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
+};
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::reject::Reject;
+use crate::exchange::rules::Rules;
+use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
+
+/// What has canonical bytes.
+pub trait Canonical {
+    /// Appends them.
+    fn write(&self, out: &mut impl Sink);
+}
+
+/// Where canonical bytes go.
+pub trait Sink {
+    /// Appends an integer's bytes.
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]);
+    /// Appends a text's bytes, or a hash's.
+    fn bytes(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.extend_from_slice(&bytes);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Room for any effect without texts.
+const SMALL_BYTES: usize = 96;
+
+/// One small effect, put together where the compiler knows the place of each field, and then
+/// appended at once: appending field by field costs as much as matching the order.
+struct Small {
+    bytes: [u8; SMALL_BYTES],
+    length: usize,
+}
+
+impl Sink for Small {
+    #[inline]
+    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
+        let room = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
+        if let Some(room) = room {
+            *room = bytes;
+        }
+        self.length = self.length.saturating_add(N);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let end = self.length.saturating_add(bytes.len());
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.length = end;
+    }
+}
+
+/// Appends the canonical bytes of one effect.
+pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
+    use Effect as E;
+    match effect {
+        E::AccountChanged { .. }
+        | E::OrderAccepted { .. }
+        | E::OrderAmended { .. }
+        | E::TradeMade(_)
+        | E::OrderRested { .. }
+        | E::OrderCancelled { .. }
+        | E::PositionChanged { .. }
+        | E::PositionSettled { .. } => {
+            let mut small = Small { bytes: [0; SMALL_BYTES], length: 0 };
+            effect.write(&mut small);
+            match small.bytes.get(..small.length) {
+                Some(bytes) => out.extend_from_slice(bytes),
+                None => effect.write(out),
+            }
+        }
+        _ => effect.write(out),
+    }
+}
+
+/// Fields one after the other.
+macro_rules! put {
+    ($out:expr; $($field:expr),+ $(,)?) => {{ $($field.write($out);)+ }};
+}
+
+macro_rules! integers {
+    ($($kind:ty),+) => { $(
+        impl Canonical for $kind {
+            #[inline]
+    fn write(&self, out: &mut impl Sink) {
+                out.integer(self.to_le_bytes());
+            }
+        }
+    )+ };
+}
+
+integers!(u8, u16, u32, u64, i64, i128);
+
+macro_rules! wrapped {
+    ($($kind:ty: $as:ident => $value:expr;)+) => { $(
+        impl Canonical for $kind {
+            #[inline]
+    fn write(&self, out: &mut impl Sink) {
+                let $as = self;
+                $value.write(out);
+            }
+        }
+    )+ };
+}
+
+wrapped! {
+    bool: it => u8::from(*it);
+    Tick: it => it.get();
+    SettlementPrice: it => it.get();
+    Lots: it => it.get();
+    Money: it => it.get();
+    MoneySum: it => it.get();
+    TimeMs: it => it.get();
+    UserNo: it => it.0;
+    KeyNo: it => it.0;
+    CategoryNo: it => it.0;
+    EventNo: it => it.0;
+    MarketNo: it => it.0;
+    OrderNo: it => it.0.get();
+    TradeIndex: it => it.0;
+    KeyHash: it => it.0;
+    Sequence: it => it.get();
+    Token: it => it.as_str();
+    // By its code, which is never given again, not by its place in a list that grows.
+    Reject: it => it.code();
+    String: it => it.as_str();
+    Outcome: it => match it {
+        Outcome::Yes => 1_u8,
+        Outcome::No => 2,
+    };
+    Side: it => match it {
+        Side::Buy => 1_u8,
+        Side::Sell => 2,
+    };
+    Direction: it => match it {
+        Direction::Up => 1_u8,
+        Direction::Down => 2,
+    };
+    Role: it => match it {
+        Role::Trader => 1_u8,
+        Role::Operator => 2,
+    };
+    SelfTradePrevention: it => match it {
+        SelfTradePrevention::CancelTaker => 1_u8,
+        SelfTradePrevention::CancelMaker => 2,
+        SelfTradePrevention::CancelBoth => 3,
+    };
+    Condition: it => match it {
+        Condition::Unconditional => 1_u8,
+        Condition::PostOnly => 2,
+        Condition::ReduceOnly => 3,
+        Condition::PostOnlyReduceOnly => 4,
+    };
+    CancelReason: it => match it {
+        CancelReason::User => 1_u8,
+        CancelReason::IocRemainder => 2,
+        CancelReason::FokNotFillable => 3,
+        CancelReason::SelfTrade => 4,
+        CancelReason::Expired => 5,
+        CancelReason::MarketClosed => 6,
+        CancelReason::MarketVoided => 7,
+        CancelReason::HeartbeatExpired => 8,
+    };
+    TradingMode: it => match it {
+        TradingMode::Normal => 1_u8,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
+    };
+    MarketStatus: it => match it {
+        MarketStatus::Draft => 1_u8,
+        MarketStatus::Active => 2,
+        MarketStatus::Suspended => 3,
+        MarketStatus::Closed => 4,
+        MarketStatus::Resolved => 5,
+        MarketStatus::Disputed => 6,
+        MarketStatus::Settled => 7,
+        MarketStatus::Voided => 8,
+    };
+}
+
+impl Canonical for [u8; 32] {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        out.integer(*self);
+    }
+}
+
+impl Canonical for str {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        count(self.len()).write(out);
+        out.bytes(self.as_bytes());
+    }
+}
+
+impl<T: Canonical> Canonical for Vec<T> {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        count(self.len()).write(out);
+        for item in self {
+            item.write(out);
+        }
+    }
+}
+
+impl<T: Canonical> Canonical for Option<T> {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        self.is_some().write(out);
+        if let Some(value) = self {
+            value.write(out);
+        }
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+impl Canonical for Localized {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let Localized { pt, en, es } = self;
+        put!(out; pt, en, es);
+    }
+}
+
+impl Canonical for TimeInForce {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let (number, expires_at): (u8, Option<TimeMs>) = match self {
+            TimeInForce::GoodTillCancelled { expires_at } => (1, *expires_at),
+            TimeInForce::ImmediateOrCancel => (2, None),
+            TimeInForce::FillOrKill => (3, None),
+        };
+        put!(out; number, expires_at);
+    }
+}
+
+impl Canonical for Rules {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let Rules {
+            version,
+            currency,
+            user_open_orders_max,
+            venue_open_orders_max,
+            money_supply_max,
+            repeat_window_seconds,
+        } = self;
+        put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
+        put!(out; repeat_window_seconds);
+    }
+}
+
+impl Canonical for CategoryDraft {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let CategoryDraft { name, slug } = self;
+        put!(out; name, slug);
+    }
+}
+
+impl Canonical for EventDraft {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
+        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    }
+}
+
+impl Canonical for MarketDraft {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let MarketDraft {
+            questions,
+            descriptions,
+            yes_text,
+            no_text,
+            logo,
+            deadline,
+            categories,
+            event,
+            highlighted,
+            dispute_window_seconds,
+        } = self;
+        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
+        put!(out; event, highlighted, dispute_window_seconds);
+    }
+}
+
+impl Canonical for EventRevision {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
+            self;
+        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    }
+}
+
+impl Canonical for MarketRevision {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let MarketRevision {
+            questions,
+            descriptions,
+            yes_text,
+            no_text,
+            logo,
+            deadline,
+            categories,
+            highlighted,
+        } = self;
+        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
+        put!(out; highlighted);
+    }
+}
+
+impl Canonical for PlaceOrder {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let PlaceOrder {
+            user,
+            market,
+            wording: Wording { outcome, side },
+            price,
+            quantity,
+            time_in_force,
+            self_trade,
+            condition,
+            valid_until,
+            copy_from,
+            client_order_id,
+        } = self;
+        put!(out; user, market, outcome, side, price, quantity, time_in_force);
+        put!(out; self_trade, condition, valid_until, copy_from, client_order_id);
+    }
+}
+
+impl Canonical for Party {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let Party { order, user, remaining } = self;
+        put!(out; order, user, remaining);
+    }
+}
+
+impl Canonical for Trade {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let Trade { index, market, price, quantity, taker_direction, taker, maker } = self;
+        put!(out; index, market, price, quantity, taker_direction, taker, maker);
+    }
+}
+
+impl Canonical for Holding {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        let Holding { held, locked, cost, copy_from } = self;
+        put!(out; held, locked, cost, copy_from);
+    }
+}
+
+impl Canonical for Effect {
+    #[rustfmt::skip] // a line an effect, its number first
+                     // Inlined, so that the places in a small effect are known when it is compiled.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn write(&self, out: &mut impl Sink) {
+        use Effect as E;
+        match self {
+            E::Refused(reject) => put!(out; 1_u8, reject),
+            E::VenueOpened(rules) => put!(out; 2_u8, rules),
+            E::UserCreated { user, profile_name, profile_pic } => {
+                put!(out; 3_u8, user, profile_name, profile_pic);
+            }
+            E::KeyAdded { user, key, role, label, hash } => {
+                put!(out; 4_u8, user, key, role, label, hash);
+            }
+            E::KeyRevoked { user, key } => put!(out; 5_u8, user, key),
+            E::Deposited { user, amount } => put!(out; 6_u8, user, amount),
+            E::Withdrawn { user, amount } => put!(out; 7_u8, user, amount),
+            E::AccountChanged { user, available, reserved } => {
+                put!(out; 8_u8, user, available, reserved);
+            }
+            E::CategoryCreated { category, draft } => put!(out; 9_u8, category, draft),
+            E::EventCreated { event, draft } => put!(out; 10_u8, event, draft),
+            E::MarketCreated { market, draft } => put!(out; 11_u8, market, draft),
+            E::EventRevised { event, revision } => put!(out; 12_u8, event, revision),
+            E::MarketRevised { market, revision } => put!(out; 13_u8, market, revision),
+            E::MarketMoved { market, from, to, deadline, winner, settled_at } => {
+                put!(out; 14_u8, market, from, to, deadline, winner, settled_at);
+            }
+            E::OrderAccepted { order, terms } => put!(out; 15_u8, order, terms),
+            E::OrderAmended {
+                order, user, market, direction, price_before, price, remaining_before, quantity,
+                remaining, kept_place,
+            } => {
+                put!(out; 16_u8, order, user, market, direction, price_before, price);
+                put!(out; remaining_before, quantity, remaining, kept_place);
+            }
+            E::TradeMade(trade) => put!(out; 17_u8, trade),
+            E::OrderRested { order, user, market, direction, price, remaining } => {
+                put!(out; 18_u8, order, user, market, direction, price, remaining);
+            }
+            E::OrderCancelled {
+                order, user, market, direction, price, quantity, rested, reason,
+            } => {
+                put!(out; 19_u8, order, user, market, direction, price, quantity, rested, reason);
+            }
+            E::PositionChanged { user, market, yes, no, realised } => {
+                put!(out; 20_u8, user, market, yes, no, realised);
+            }
+            E::PositionSettled { user, market, yes, no, payout, realised } => {
+                put!(out; 21_u8, user, market, yes, no, payout, realised);
+            }
+            E::Repeated { first } => put!(out; 22_u8, first),
+            E::AnswerKept { until } => put!(out; 23_u8, until),
+            E::HeartbeatSet { user, until } => put!(out; 24_u8, user, until),
+            E::HeartbeatExpired { user } => put!(out; 25_u8, user),
+            E::VenueModeSet { mode } => put!(out; 26_u8, mode),
+            E::UserModeSet { user, mode } => put!(out; 27_u8, user, mode),
+            E::ExposureLimitSet { user, limit } => put!(out; 28_u8, user, limit),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Categories, events and markets in the read model's image, in order of their numbers, and the
+//! orders in which they were published.
+
+use super::{Catalogue, CategoryRow, EventRow, MarketRow};
+use crate::exchange::ids::{CategoryNo, EventNo, MarketNo};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+};
+use crate::projection::image::hold;
+
+impl Imaged for Catalogue {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let Catalogue { categories, events, markets, events_published, markets_published } = self;
+        write_count(categories.len(), sink);
+        for row in categories {
+            let CategoryRow { no: _, id, name, slug } = row;
+            id.write(sink);
+            name.write(sink);
+            slug.write(sink);
+        }
+        write_count(events.len(), sink);
+        for row in events {
+            // Its markets name it.
+            let EventRow { no: _, id, draft, markets: _, created_at, updated_at, published_at } =
+                row;
+            id.write(sink);
+            draft.write(sink);
+            created_at.write(sink);
+            updated_at.write(sink);
+            published_at.write(sink);
+        }
+        write_count(markets.len(), sink);
+        for row in markets {
+            write_market(row, sink);
+        }
+        events_published.write(sink);
+        markets_published.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut catalogue = Catalogue::default();
+        for index in 0..read_count(source)? {
+            catalogue.read_category(index, source)?;
+        }
+        for index in 0..read_count(source)? {
+            catalogue.read_event(index, source)?;
+        }
+        for index in 0..read_count(source)? {
+            catalogue.read_market(index, source)?;
+        }
+        catalogue.events_published = Imaged::read(source)?;
+        catalogue.markets_published = Imaged::read(source)?;
+        let events = catalogue.events.iter().map(|row| row.published_at.is_some());
+        let markets = catalogue.markets.iter().map(|row| row.published_at.is_some());
+        check_published(events, catalogue.events_published.iter().map(|event| event.index()))?;
+        check_published(markets, catalogue.markets_published.iter().map(|market| market.index()))?;
+        Ok(catalogue)
+    }
+}
+
+/// That the list has exactly those that were published, each once.
+fn check_published(
+    published: impl Iterator<Item = bool>,
+    list: impl Iterator<Item = usize>,
+) -> Result<(), BadImage> {
+    let mut awaited: Vec<bool> = published.collect();
+    for index in list {
+        let listed = awaited.get_mut(index).is_some_and(std::mem::take);
+        hold(listed, "listed and not published, or listed twice")?;
+    }
+    hold(!awaited.contains(&true), "published and not listed")
+}
+
+fn write_market(row: &MarketRow, sink: &mut impl ImageSink) {
+    let MarketRow {
+        no: _,
+        id,
+        draft,
+        status,
+        winner,
+        settled_at,
+        created_at,
+        updated_at,
+        published_at,
+    } = row;
+    id.write(sink);
+    draft.write(sink);
+    status.write(sink);
+    winner.write(sink);
+    settled_at.write(sink);
+    created_at.write(sink);
+    updated_at.write(sink);
+    published_at.write(sink);
+}
+
+impl Catalogue {
+    fn read_category(
+        &mut self,
+        index: usize,
+        source: &mut impl ImageSource,
+    ) -> Result<(), BadImage> {
+        let row = CategoryRow {
+            no: CategoryNo::next(index).ok_or(BadImage::Value("CategoryNo"))?,
+            id: Imaged::read(source)?,
+            name: Imaged::read(source)?,
+            slug: Imaged::read(source)?,
+        };
+        let ascends = self.categories.last().is_none_or(|last| last.id < row.id);
+        hold(ascends, "category ids out of order")?;
+        self.categories.push(row);
+        Ok(())
+    }
+
+    fn read_event(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let row = EventRow {
+            no: EventNo::next(index).ok_or(BadImage::Value("EventNo"))?,
+            id: Imaged::read(source)?,
+            draft: Imaged::read(source)?,
+            markets: Vec::new(),
+            created_at: Imaged::read(source)?,
+            updated_at: Imaged::read(source)?,
+            published_at: Imaged::read(source)?,
+        };
+        hold(self.events.last().is_none_or(|last| last.id < row.id), "event ids out of order")?;
+        self.check_categories(&row.draft.categories)?;
+        self.events.push(row);
+        Ok(())
+    }
+
+    fn read_market(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let row = MarketRow {
+            no: MarketNo::next(index).ok_or(BadImage::Value("MarketNo"))?,
+            id: Imaged::read(source)?,
+            draft: Imaged::read(source)?,
+            status: Imaged::read(source)?,
+            winner: Imaged::read(source)?,
+            settled_at: Imaged::read(source)?,
+            created_at: Imaged::read(source)?,
+            updated_at: Imaged::read(source)?,
+            published_at: Imaged::read(source)?,
+        };
+        hold(self.markets.last().is_none_or(|last| last.id < row.id), "market ids out of order")?;
+        self.check_categories(&row.draft.categories)?;
+        if let Some(event) = row.draft.event {
+            let event = self.events.get_mut(event.index());
+            event.ok_or(BadImage::Contradiction("a market of no event"))?.markets.push(row.no);
+        }
+        self.markets.push(row);
+        Ok(())
+    }
+
+    fn check_categories(&self, categories: &[CategoryNo]) -> Result<(), BadImage> {
+        let known = |category: &CategoryNo| category.index() < self.categories.len();
+        hold(categories.iter().all(known), "a category that does not exist")
+    }
+}

@@ -1,0 +1,236 @@
+//! The image of the read model: all its rows, in flat bytes, so that a start need not fold the
+//! whole journal again. What can be looked up in another order is indexed anew as it is read.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use super::ReadModel;
+use super::accounts::Accounts;
+use super::activity::Activity;
+use super::answers::Answers;
+use super::catalogue::Catalogue;
+use super::depth::Depth;
+use super::fault::Faults;
+use super::orders::Orders;
+use super::positions::Positions;
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_end, write_text,
+};
+
+/// Version of the image; a change of what it holds, or of its order, gets a new one.
+const IMAGE_VERSION: u32 = 1;
+/// Bytes that are written, or read, at once.
+const PAGE_BYTES: usize = 64 << 10;
+
+impl ReadModel {
+    /// Writes the whole model: about 90 bytes an order, 44 a fill, 23 a trade told. Writes in
+    /// pages, so `out` needs no buffer.
+    ///
+    /// # Errors
+    /// What writing failed with.
+    pub fn write_image(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut sink = PagedSink { out, page: Vec::with_capacity(PAGE_BYTES), failed: Ok(()) };
+        self.write(&mut sink);
+        sink.turn();
+        sink.failed
+    }
+
+    /// Reads a model that [`write_image`](ReadModel::write_image) wrote, up to the end of `from`.
+    /// It answers and folds on as the one that was written. Reads in pages, so `from` needs no
+    /// buffer. Memory is taken as rows come, never for a length alone.
+    ///
+    /// # Errors
+    /// [`BadImage`] if the bytes are no image of a model, or cannot be read.
+    pub fn read_image(from: &mut impl Read) -> Result<ReadModel, BadImage> {
+        let page = vec![0; PAGE_BYTES].into_boxed_slice();
+        let mut source = PagedSource { from, page, next: 0, end: 0 };
+        let model = ReadModel::read(&mut source)?;
+        read_end(&mut source)?;
+        Ok(model)
+    }
+
+    fn write(&self, sink: &mut impl ImageSink) {
+        let ReadModel {
+            accounts,
+            catalogue,
+            depth,
+            orders,
+            positions,
+            activity,
+            answers,
+            watermark,
+            time,
+            faults,
+        } = self;
+        IMAGE_VERSION.write(sink);
+        watermark.write(sink);
+        time.write(sink);
+        faults.count().write(sink);
+        accounts.write(sink);
+        catalogue.write(sink);
+        depth.write(sink);
+        orders.write(sink);
+        positions.write(sink);
+        activity.write(sink);
+        answers.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<ReadModel, BadImage> {
+        let version = u32::read(source)?;
+        if version != IMAGE_VERSION {
+            return Err(BadImage::Version(version));
+        }
+        let watermark = Imaged::read(source)?;
+        let time = Imaged::read(source)?;
+        let faults = Faults::counted(u64::read(source)?);
+        let accounts = Accounts::read(source)?;
+        let catalogue = Catalogue::read(source)?;
+        let sizes =
+            Sizes { users: accounts.users_count(), markets: catalogue.markets_created().len() };
+        Ok(ReadModel {
+            accounts,
+            catalogue,
+            depth: Depth::read(sizes, source)?,
+            orders: Orders::read(sizes, source)?,
+            positions: Positions::read(sizes, source)?,
+            activity: Activity::read(sizes, source)?,
+            answers: Answers::read(source)?,
+            watermark,
+            time,
+            faults,
+        })
+    }
+}
+
+/// How many things there are for the numbers of others to lead to. Tables that have a place for
+/// each take their length from here and write none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Users.
+    pub users: usize,
+    /// Markets, drafts too.
+    pub markets: usize,
+}
+
+impl Sizes {
+    /// All users.
+    pub fn users(self) -> impl Iterator<Item = UserNo> {
+        (0..).map(UserNo).take(self.users)
+    }
+
+    /// That there is such a user.
+    pub fn has_user(self, user: UserNo) -> Result<(), BadImage> {
+        hold(user.index() < self.users, "a user that does not exist")
+    }
+
+    /// That there is such a market.
+    pub fn has_market(self, market: MarketNo) -> Result<(), BadImage> {
+        hold(market.index() < self.markets, "a market that does not exist")
+    }
+}
+
+/// Errs with what contradicts, unless it holds.
+pub(super) const fn hold(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {
+    if holds { Ok(()) } else { Err(BadImage::Contradiction(contradiction)) }
+}
+
+/// Collects small pieces into pages. After a failure nothing more is written.
+struct PagedSink<'a, W> {
+    out: &'a mut W,
+    page: Vec<u8>,
+    failed: io::Result<()>,
+}
+
+impl<W: Write> PagedSink<'_, W> {
+    #[cold]
+    fn turn(&mut self) {
+        if self.failed.is_ok() {
+            self.failed = self.out.write_all(&self.page);
+        }
+        self.page.clear();
+    }
+}
+
+impl<W: Write> ImageSink for PagedSink<'_, W> {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        if self.page.len() + bytes.len() > PAGE_BYTES {
+            self.turn();
+        }
+        self.page.extend_from_slice(bytes);
+    }
+}
+
+/// Hands small pieces out of pages.
+struct PagedSource<'a, R> {
+    from: &'a mut R,
+    page: Box<[u8]>,
+    next: usize,
+    end: usize,
+}
+
+impl<R: Read> PagedSource<'_, R> {
+    /// Fills from as many pages as it takes.
+    #[cold]
+    fn fill_over(&mut self, mut into: &mut [u8]) -> Result<(), BadImage> {
+        while !into.is_empty() {
+            if self.next == self.end {
+                self.turn()?;
+            }
+            let left = self.page.get(self.next..self.end).unwrap_or_default();
+            let count = left.len().min(into.len());
+            let (now, later) = into.split_at_mut(count);
+            now.copy_from_slice(left.get(..count).unwrap_or_default());
+            self.next += count;
+            into = later;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self) -> Result<(), BadImage> {
+        self.next = 0;
+        self.end = loop {
+            match self.from.read(&mut self.page) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(BadImage::Unreadable(error.to_string())),
+            }
+        };
+        if self.end == 0 { Err(BadImage::Truncated) } else { Ok(()) }
+    }
+}
+
+impl<R: Read> ImageSource for PagedSource<'_, R> {
+    #[inline]
+    fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage> {
+        let end = self.next + into.len();
+        let Some(bytes) = self.page.get(self.next..end).filter(|_| end <= self.end) else {
+            return self.fill_over(into);
+        };
+        into.copy_from_slice(bytes);
+        self.next = end;
+        Ok(())
+    }
+}
+
+/// A text that is shared once it is read.
+impl Imaged for Arc<str> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_text(self, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        String::read(source).map(Into::into)
+    }
+}
+
+impl<T: Imaged> Imaged for Arc<T> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        T::write(self, sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        T::read(source).map(Arc::new)
+    }
+}

@@ -1,0 +1,119 @@
+//! Positions in the read model's image: user by user, each row with its place in the order of
+//! changes, and how the markets ended.
+
+use super::{End, PositionRow, Positions, Resolution};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room, write_count,
+};
+use crate::projection::image::{Sizes, hold};
+
+imaged_choice!(Resolution { Won = 1, Lost = 2, Void = 3 });
+
+/// The winner, or nothing of a void.
+impl Imaged for End {
+    fn write(&self, sink: &mut impl ImageSink) {
+        match self {
+            End::Settled(winner) => Some(*winner),
+            End::Voided => None,
+        }
+        .write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Ok(Option::<Outcome>::read(source)?.map_or(End::Voided, End::Settled))
+    }
+}
+
+impl Positions {
+    /// Writes every user's rows, and the ends of markets by ascending number.
+    pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
+        // The index leads to the rows.
+        let Positions { users, index: _, ends, changes } = self;
+        changes.write(sink);
+        for rows in users {
+            write_count(rows.len(), sink);
+            for row in rows {
+                write_row(row, sink);
+            }
+        }
+        let mut sorted: Vec<(&MarketNo, &End)> = ends.iter().collect();
+        sorted.sort_unstable_by_key(|(market, _)| **market);
+        write_count(sorted.len(), sink);
+        for (market, end) in sorted {
+            market.write(sink);
+            end.write(sink);
+        }
+    }
+
+    /// Reads them.
+    pub(in crate::projection) fn read(
+        sizes: Sizes,
+        source: &mut impl ImageSource,
+    ) -> Result<Positions, BadImage> {
+        let mut positions = Positions { changes: Imaged::read(source)?, ..Positions::default() };
+        for user in sizes.users() {
+            let count = read_count(source)?;
+            let mut rows = Vec::with_capacity(room::<PositionRow>(count, source));
+            for place in 0..count {
+                let row = read_row(user, source)?;
+                sizes.has_market(row.market)?;
+                row.copy_from.map_or(Ok(()), |user| sizes.has_user(user))?;
+                hold(row.change <= positions.changes, "a position changed after the last change")?;
+                let other = positions.index.insert((user, row.market, row.outcome), place);
+                hold(other.is_none(), "two positions of one user in one outcome")?;
+                rows.push(row);
+            }
+            positions.users.push(rows);
+        }
+        let mut before: Option<MarketNo> = None;
+        for _ in 0..read_count(source)? {
+            let market = MarketNo::read(source)?;
+            sizes.has_market(market)?;
+            hold(before.is_none_or(|before| before < market), "ends of markets out of order")?;
+            before = Some(market);
+            positions.ends.insert(market, End::read(source)?);
+        }
+        Ok(positions)
+    }
+}
+
+fn write_row(row: &PositionRow, sink: &mut impl ImageSink) {
+    let PositionRow {
+        user: _,
+        market,
+        outcome,
+        quantity,
+        cost,
+        realised,
+        resolution,
+        copy_from,
+        updated_at,
+        change,
+    } = row;
+    market.write(sink);
+    outcome.write(sink);
+    quantity.write(sink);
+    cost.write(sink);
+    realised.write(sink);
+    resolution.write(sink);
+    copy_from.write(sink);
+    updated_at.write(sink);
+    change.write(sink);
+}
+
+fn read_row(user: UserNo, source: &mut impl ImageSource) -> Result<PositionRow, BadImage> {
+    Ok(PositionRow {
+        user,
+        market: Imaged::read(source)?,
+        outcome: Imaged::read(source)?,
+        quantity: Imaged::read(source)?,
+        cost: Imaged::read(source)?,
+        realised: Imaged::read(source)?,
+        resolution: Imaged::read(source)?,
+        copy_from: Imaged::read(source)?,
+        updated_at: Imaged::read(source)?,
+        change: Imaged::read(source)?,
+    })
+}

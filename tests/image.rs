@@ -1,0 +1,201 @@
+//! The image of the exchange's state: what is read from it goes on as the state it was made of,
+//! and bytes that are no image become no state.
+
+// clippy knows tests by their attribute, and not the parts that they share.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "model/commands/mod.rs"]
+mod commands;
+#[path = "model/naive/mod.rs"]
+mod naive;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Asked, Command, Record};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::MarketNo;
+use openoutcry::exchange::image::coding::BadImage;
+use openoutcry::exchange::invariant::Broken;
+use openoutcry::exchange::lifecycle::MarketStatus;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+
+use commands::{Step, strategies};
+use naive::Naive;
+
+/// An exchange and the twin by which random commands are chosen for it.
+struct Venue {
+    exchange: Exchange,
+    twin: Naive,
+    now: TimeMs,
+}
+
+impl Venue {
+    fn opened() -> Venue {
+        let (exchange, twin) = (Exchange::new(), Naive::new());
+        let mut venue = Venue { exchange, twin, now: commands::START };
+        for command in commands::opening() {
+            venue.ask(command);
+        }
+        venue
+    }
+
+    fn after(steps: &[Step]) -> Venue {
+        let mut venue = Venue::opened();
+        for step in steps {
+            venue.take(step);
+        }
+        venue
+    }
+
+    fn take(&mut self, step: &Step) -> (Record, Vec<Effect>) {
+        self.now = commands::after(self.now, i64::from(step.later_ms));
+        self.ask(commands::asked(&self.twin, step, self.now))
+    }
+
+    fn ask(&mut self, asked: impl Into<Asked>) -> (Record, Vec<Effect>) {
+        let Asked { once, command } = asked.into();
+        let sequence = self.exchange.sequence().next();
+        let record = Record { sequence, time: self.now, once, command };
+        self.twin.apply(&record);
+        let effects = told(&mut self.exchange, &record);
+        (record, effects)
+    }
+}
+
+fn told(exchange: &mut Exchange, record: &Record) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    exchange.apply(record, &mut effects).unwrap();
+    effects
+}
+
+/// That the bytes are refused, or are the image of what they became.
+fn refused_or_the_same(bytes: &[u8]) -> bool {
+    match Exchange::from_image(bytes) {
+        Ok(exchange) => {
+            assert!(exchange.image().unwrap() == bytes, "became another state");
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+/// A small state with something of every kind in it, found by trying.
+fn varied() -> Exchange {
+    let mut runner = TestRunner::deterministic();
+    let steps = strategies::step();
+    let mut venue = Venue::opened();
+    for _ in 0..3_000 {
+        venue.take(&steps.new_tree(&mut runner).unwrap().current());
+        let exchange = &venue.exchange;
+        let markets = (0..).map(MarketNo);
+        let statuses: Vec<MarketStatus> =
+            markets.map_while(|market| exchange.market(market)).map(|state| state.status).collect();
+        let held = venue.twin.ledger.positions.len() > 2;
+        if exchange.open_orders_count() > 4
+            && held
+            && statuses.contains(&MarketStatus::Resolved)
+            && statuses.contains(&MarketStatus::Active)
+        {
+            return venue.exchange;
+        }
+    }
+    panic!("no such state in so many commands");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_read_from_an_image_goes_on_as_what_it_shows(
+        before in prop::collection::vec(strategies::step(), 0..120),
+        later in prop::collection::vec(strategies::step(), 1..80),
+    ) {
+        let mut venue = Venue::after(&before);
+        let image = venue.exchange.image().unwrap();
+        let mut restored = Exchange::from_image(&image).unwrap();
+        prop_assert_eq!(&restored.image().unwrap(), &image);
+        prop_assert_eq!(restored.digest(), venue.exchange.digest());
+        for step in &later {
+            prop_assert_eq!(restored.next_due(), venue.exchange.next_due());
+            let (record, effects) = venue.take(step);
+            prop_assert_eq!(told(&mut restored, &record), effects, "{:?}", record);
+        }
+        prop_assert_eq!(restored.image(), venue.exchange.image());
+        restored.check().unwrap();
+    }
+
+    #[test]
+    fn bytes_that_were_changed_at_random_become_no_other_state(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        steps in prop::collection::vec(strategies::step(), 0..60),
+    ) {
+        let mut image = Venue::after(&steps).exchange.image().unwrap();
+        // The number of the last record and its time are the container's to vouch for; wild ones
+        // make the longest index that a venue could have.
+        for (place, byte) in changes {
+            let place = place.index(image.len() - 20) + 20;
+            image[place] = byte;
+        }
+        refused_or_the_same(&image);
+    }
+}
+
+#[test]
+fn a_venue_has_an_image_before_its_first_record() {
+    let mut exchange = Exchange::new();
+    assert_eq!(Exchange::from_image(&exchange.image().unwrap()).unwrap().image(), exchange.image());
+    // Refused commands count too.
+    let (sequence, time) = (Sequence::new(1), commands::START);
+    told(&mut exchange, &Record { sequence, time, once: None, command: Command::AdvanceClock });
+    let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
+    assert_eq!((restored.sequence(), restored.time()), (sequence, time));
+}
+
+#[test]
+fn an_image_cut_short_or_gone_on_is_refused() {
+    let image = varied().image().unwrap();
+    for end in 0..image.len() {
+        assert_eq!(Exchange::from_image(&image[..end]).unwrap_err(), BadImage::Truncated, "{end}");
+    }
+    let longer = [&image[..], &[0]].concat();
+    assert_eq!(Exchange::from_image(&longer).unwrap_err(), BadImage::Trailing);
+    let mut later = image;
+    later[0] += 1;
+    assert_eq!(Exchange::from_image(&later).unwrap_err(), BadImage::Version(2));
+}
+
+/// What no field by itself gives away is refused by what must be true of all together.
+#[test]
+fn an_image_of_an_impossible_state_is_refused() {
+    let exchange = Venue::opened().exchange;
+    let mut image = exchange.image().unwrap();
+    let available = 500_000_000_i64;
+    let place = image.windows(8).position(|bytes| bytes == available.to_le_bytes()).unwrap();
+    image[place..place + 8].copy_from_slice(&(available + 1).to_le_bytes());
+    let refused = Exchange::from_image(&image).unwrap_err();
+    assert_eq!(refused, BadImage::Impossible(Broken::MoneyNotConserved));
+    assert_eq!(refused.code(), "IMAGE_IMPOSSIBLE");
+}
+
+/// Every bit of an image means something: turned over, it is refused or shows another state.
+#[test]
+fn every_bit_of_an_image_counts() {
+    let image = varied().image().unwrap();
+    let mut refused = 0;
+    for place in 0..image.len() {
+        for bit in 0..8 {
+            let mut turned = image.clone();
+            turned[place] ^= 1 << bit;
+            refused += usize::from(refused_or_the_same(&turned));
+        }
+    }
+    // Most would be impossible; what is left are times, hashes, deadlines and the like.
+    assert!(refused > image.len() * 8 / 2, "{refused} of {} bits", image.len() * 8);
+}

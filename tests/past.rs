@@ -1,0 +1,322 @@
+//! Questions about the past: any moment is rebuilt as it was, within the bounds.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used)] // a test may unwrap
+
+use std::sync::mpsc;
+
+use openoutcry::engine::past::{Bounds, Moment, Past, PastError};
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::block::{BlockBuilder, Head};
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::replay::ReplayFault;
+use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::snapshot::folder::SnapshotFolder;
+use openoutcry::journal::snapshot::{Kind, Point};
+use openoutcry::journal::{Journal, JournalError};
+use tokio::runtime::{Builder, Runtime};
+
+/// Lines of recorded flow in the journal.
+const LINES: u32 = 40;
+/// Records of a block.
+const RECORDS: usize = 8;
+
+/// What is asked of a moment: the digest of its state, and what its records came to.
+type State = (StateDigest, ResultsHash);
+
+/// A journal, its records, and the state after each of them, the first after none.
+struct Story {
+    journal: MemoryJournal,
+    records: Vec<Record>,
+    states: Vec<State>,
+    runtime: Runtime,
+}
+
+fn story() -> Story {
+    story_in_which(|recorded| recorded)
+}
+
+/// A story whose blocks record what `record` makes of the results before them.
+fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
+    let flow = Flow::read(sample::flow(), Some(LINES)).unwrap();
+    let mut records = FlowRecords::of(&flow).records;
+    let mut journal = MemoryJournal::new();
+    let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
+    let mut states = vec![(exchange.digest().unwrap(), log.latest().hash)];
+    // Some records, and some blocks, share a moment; others are far apart.
+    for record in &mut records {
+        let step = record.sequence.get() / 19 * 3;
+        record.time = TimeMs::new(1_700_000_000_000 + i64::try_from(step).unwrap()).unwrap();
+    }
+    for part in records.chunks(RECORDS) {
+        let before = log.sealed();
+        let mut builder = BlockBuilder::new(journal.head());
+        for record in part {
+            let mut effects = Vec::new();
+            exchange.apply(record, &mut effects).unwrap();
+            log.push(record.sequence, &effects);
+            builder.push(record.clone()).unwrap();
+            states.push((exchange.digest().unwrap(), log.latest().hash));
+        }
+        log.seal();
+        journal.append(builder.build(record(before)).unwrap()).unwrap();
+    }
+    assert!(records.len() > 3 * RECORDS && !records.len().is_multiple_of(RECORDS));
+    let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    Story { journal, records, states, runtime }
+}
+
+impl Story {
+    fn past(&self, bounds: Bounds) -> Past {
+        Past::new(self.journal.reader(), None, bounds)
+    }
+
+    fn last(&self) -> u64 {
+        self.journal.head().sequence.get()
+    }
+
+    /// The record and the state that a question comes to.
+    fn ask(&self, past: &Past, moment: Moment) -> Result<(u64, State), PastError> {
+        let asked = past.ask(moment, |rebuilt| {
+            assert_eq!(rebuilt.results().through, rebuilt.sequence());
+            let digest = rebuilt.exchange().digest().unwrap();
+            (rebuilt.sequence().get(), (digest, rebuilt.results().hash))
+        });
+        self.runtime.block_on(asked)
+    }
+
+    fn state(&self, sequence: u64) -> State {
+        self.states[usize::try_from(sequence).unwrap()]
+    }
+}
+
+const fn after(sequence: u64) -> Moment {
+    Moment::After(Sequence::new(sequence))
+}
+
+#[test]
+fn every_record_is_a_moment_asked_for_in_any_order() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let forwards = 0..=story.last();
+    let backwards = (0..=story.last()).rev();
+    let about = (0..=story.last()).map(|n| n * 31 % (story.last() + 1));
+    for sequence in forwards.chain(backwards).chain(about) {
+        let found = story.ask(&past, after(sequence));
+        assert_eq!(found, Ok((sequence, story.state(sequence))), "{sequence}");
+    }
+    assert_eq!(story.ask(&past, Moment::Head), Ok((story.last(), story.state(story.last()))));
+}
+
+#[test]
+fn a_time_is_the_moment_after_its_last_record() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let (first, last) = (story.records[0].time.get(), story.journal.head().time.get());
+    for ms in first - 2..=last + 2 {
+        let time = TimeMs::new(ms).unwrap();
+        let until = story.records.iter().filter(|record| record.time <= time).count();
+        let until = u64::try_from(until).unwrap();
+        assert_eq!(story.ask(&past, Moment::Until(time)), Ok((until, story.state(until))), "{ms}");
+    }
+}
+
+#[test]
+fn the_end_of_the_last_whole_block_comes_with_the_state() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let ends: Vec<Head> =
+        story.journal.read(Sequence::new(1)).map(|block| block.unwrap().head()).collect();
+    for sequence in (0..=story.last()).chain([3, 20]) {
+        let head = past.ask(after(sequence), |state| *state.head());
+        let head = story.runtime.block_on(head).unwrap();
+        let whole = ends.iter().rev().find(|end| end.sequence.get() <= sequence);
+        assert_eq!(Some(&head), whole.or(Some(&Head::START)), "{sequence}");
+    }
+}
+
+#[test]
+fn what_has_not_happened_yet_is_not_the_past() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let beyond = Err(PastError::Beyond(story.journal.head().sequence));
+    assert_eq!(story.ask(&past, after(story.last() + 1)), beyond);
+    assert_eq!(story.ask(&past, after(u64::MAX)), beyond);
+    assert_eq!(story.ask(&past, Moment::Until(TimeMs::MAX)), beyond);
+}
+
+#[test]
+fn no_question_replays_more_than_it_may() {
+    let story = story();
+    let past = story.past(Bounds { records: 10, ..Bounds::STANDARD });
+    assert_eq!(story.ask(&past, after(11)), Err(PastError::OutOfReach(11)));
+    assert_eq!(story.ask(&past, after(10)), Ok((10, story.state(10))));
+    // From what was asked last, not from the start.
+    assert_eq!(story.ask(&past, after(20)), Ok((20, story.state(20))));
+    assert_eq!(story.ask(&past, after(31)), Err(PastError::OutOfReach(11)));
+    assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
+}
+
+#[test]
+fn a_state_on_disk_is_where_a_replay_begins() {
+    let story = story();
+    let dir = tempfile::tempdir().unwrap();
+    let folder = SnapshotFolder::open(dir.path()).unwrap();
+    let state = |sequence| story.state(sequence);
+    let kept: Vec<Head> =
+        story.journal.read(Sequence::new(1)).map(|block| block.unwrap().head()).collect();
+    let mut places = Vec::new();
+    for head in [kept[4], kept[9]] {
+        let past = story.past(Bounds::STANDARD);
+        let point = Point {
+            sequence: head.sequence,
+            time: head.time,
+            chain: head.hash,
+            results: state(head.sequence.get()).1,
+            state: state(head.sequence.get()).0,
+        };
+        let asked = past.ask(Moment::After(head.sequence), |found| found.exchange().image());
+        let image = story.runtime.block_on(asked).unwrap().unwrap();
+        folder.write(Kind::State, &point, |out| out.write_all(&image)).unwrap();
+        places.push(head.sequence.get());
+    }
+    let bounds = Bounds { records: 12, ..Bounds::STANDARD };
+    let fresh = || Past::new(story.journal.reader(), Some(folder.clone()), bounds);
+    for place in places.iter().copied() {
+        assert_eq!(story.ask(&fresh(), after(place)), Ok((place, state(place))));
+        // Within the next block and at its end; then too far.
+        for sequence in [place + 1, place + 8, place + 12] {
+            assert_eq!(story.ask(&fresh(), after(sequence)), Ok((sequence, state(sequence))));
+        }
+        assert_eq!(story.ask(&fresh(), after(place + 13)), Err(PastError::OutOfReach(13)));
+        assert_eq!(story.ask(&fresh(), after(place - 1)).map_err(drop), Err(()));
+    }
+    // The block that a state ends with comes with it.
+    let past = fresh();
+    let asked = past.ask(after(places[1] + 3), |found| *found.head());
+    assert_eq!(story.runtime.block_on(asked), Ok(kept[9]));
+    // What was asked last is gone on from if it is the nearest; else what is on disk.
+    let past = fresh();
+    for sequence in [places[0] + 3, places[0] + 15, places[1] + 2, places[0] + 1] {
+        assert_eq!(story.ask(&past, after(sequence)), Ok((sequence, state(sequence))));
+    }
+    // One that is damaged is passed over.
+    let path = folder.path(Kind::State, Sequence::new(places[1]));
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let far = places[1] + 1 - places[0];
+    assert_eq!(story.ask(&fresh(), after(places[1] + 1)), Err(PastError::OutOfReach(far)));
+}
+
+#[test]
+fn no_more_are_answered_at_once_than_there_are_places() {
+    let story = story();
+    assert_eq!(
+        story.ask(&story.past(Bounds { askers: 0, ..Bounds::STANDARD }), after(1)),
+        Err(PastError::Busy)
+    );
+    let past = story.past(Bounds::STANDARD);
+    let places: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    assert_eq!(places.len(), Bounds::STANDARD.askers);
+    assert_eq!(story.ask(&past, after(1)), Err(PastError::Busy));
+    let records = past.records(Sequence::new(1), 1, 1);
+    assert_eq!(story.runtime.block_on(records), Err(PastError::Busy));
+    drop(places);
+    assert_eq!(story.ask(&past, after(1)), Ok((1, story.state(1))));
+}
+
+#[test]
+fn a_question_that_nobody_waits_for_keeps_its_place_until_it_is_done() {
+    let story = story();
+    let past = story.past(Bounds { askers: 1, ..Bounds::STANDARD });
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let asking = story.runtime.spawn({
+        let past = past.clone();
+        async move {
+            let look = move |_: &_| {
+                begun.send(()).unwrap();
+                let _ = may_go_on.recv();
+            };
+            past.ask(after(1), look).await
+        }
+    });
+    has_begun.recv().unwrap();
+    asking.abort();
+    assert!(story.runtime.block_on(asking).unwrap_err().is_cancelled());
+    assert!(matches!(past.enter(), Err(PastError::Busy)));
+    drop(go_on);
+    while past.enter().is_err() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn records_come_in_order_and_no_more_than_asked() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let read = |from: u64, count: usize, bytes: usize| {
+        let records = past.records(Sequence::new(from), count, bytes);
+        story.runtime.block_on(records).unwrap()
+    };
+    let all = &story.records;
+    assert_eq!(read(1, usize::MAX, usize::MAX), *all);
+    for from in 1..=all.len() {
+        let asked = u64::try_from(from).unwrap();
+        assert_eq!(
+            read(asked, 9, usize::MAX),
+            all.iter().skip(from - 1).take(9).cloned().collect::<Vec<_>>()
+        );
+        // At least what is left of one block, however large that is.
+        let left = RECORDS - (from - 1) % RECORDS;
+        assert_eq!(read(asked, usize::MAX, 0).len(), left.min(all.len() + 1 - from));
+    }
+    assert_eq!(read(story.last() + 1, 9, usize::MAX), []);
+}
+
+#[test]
+fn what_did_not_come_of_the_records_is_not_told() {
+    let end = Sequence::new(2 * u64::try_from(RECORDS).unwrap());
+    let story = story_in_which(|recorded| {
+        let other = ResultsHash([7; 32]);
+        if recorded.through == end { Results { hash: other, ..recorded } } else { recorded }
+    });
+    let past = story.past(Bounds::STANDARD);
+    for sequence in 0..=story.last() {
+        let found = story.ask(&past, after(sequence));
+        if sequence <= end.get() {
+            assert_eq!(found, Ok((sequence, story.state(sequence))), "{sequence}");
+        } else {
+            let differ = matches!(
+                found,
+                Err(PastError::Fault(ReplayFault::ResultsDiffer { through, .. })) if through == end
+            );
+            assert!(differ, "{sequence} {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_is_said_to_be() {
+    let story = story();
+    let dir = tempfile::tempdir().unwrap();
+    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+    for block in story.journal.read(Sequence::new(1)) {
+        journal.append((*block.unwrap()).clone()).unwrap();
+    }
+    let past = Past::new(journal.reader(), None, Bounds::STANDARD);
+    assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
+    drop(journal);
+    let unread = story.ask(&past, after(8));
+    assert!(matches!(unread, Err(PastError::Journal(JournalError::Read(_)))), "{unread:?}");
+    // What failed took no place with it.
+    assert_eq!(past.enter().into_iter().count() + past.enter().into_iter().count(), 2);
+}

@@ -1,0 +1,337 @@
+//! The image of the read model: what is read from it answers and folds on as the model it was
+//! made of, and bytes that are no image become no model.
+
+// clippy knows tests by their attribute, and not the parts that they share.
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "model/commands/mod.rs"]
+mod commands;
+#[path = "model/naive/mod.rs"]
+mod naive;
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::{Asked, Direction, Record};
+use openoutcry::exchange::effect::Applied;
+use openoutcry::exchange::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::image::coding::BadImage;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::portable::PortableFile;
+use openoutcry::projection::ReadModel;
+
+use commands::{Step, strategies};
+use naive::Naive;
+
+/// Lines of the recorded flow that are folded.
+const FLOW_LINES: u32 = 3_000;
+
+fn image(model: &ReadModel) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    model.write_image(&mut bytes).unwrap();
+    bytes
+}
+
+fn restored(bytes: &[u8]) -> Result<ReadModel, BadImage> {
+    ReadModel::read_image(&mut &*bytes)
+}
+
+/// Everything that can be asked, and what is answered.
+fn shown(model: &ReadModel) -> Vec<String> {
+    let mut answers = vec![format!(
+        "{:?} {:?} {} {}",
+        model.watermark(),
+        model.time(),
+        model.inconsistencies(),
+        model.accounts.currency()
+    )];
+    let (accounts, catalogue) = (&model.accounts, &model.catalogue);
+    for key in (0..).map(KeyNo).map_while(|key| accounts.key(key)) {
+        let by_hash = accounts.key_by_hash(&key.hash).map(|key| key.no);
+        answers.push(format!("{key:?} {by_hash:?} {:?}", accounts.key_no(key.id)));
+    }
+    answers.push(format!("{:?}", catalogue.categories()));
+    for row in catalogue.categories() {
+        answers.push(format!("{:?}", catalogue.category_no(row.id)));
+    }
+    for row in (0..).map(EventNo).map_while(|event| catalogue.event(event)) {
+        answers.push(format!("{row:?} {:?}", catalogue.event_no(row.id)));
+    }
+    let published: Vec<MarketNo> = catalogue.markets_published().map(|row| row.no).collect();
+    let events: Vec<EventNo> = catalogue.events_published().map(|row| row.no).collect();
+    answers.push(format!("{published:?} {events:?}"));
+    let markets: Vec<MarketNo> = catalogue.markets_created().map(|row| row.no).collect();
+    for market in &markets {
+        let row = catalogue.market(*market).unwrap();
+        let (up, down) = (Direction::Up, Direction::Down);
+        let bids: Vec<_> = model.depth.levels(*market, up).collect();
+        let asks: Vec<_> = model.depth.levels(*market, down).collect();
+        answers.push(format!("{row:?} {:?} {bids:?} {asks:?}", catalogue.market_no(row.id)));
+        let last = model.depth.last_trade(*market);
+        answers.push(format!("{last:?} {:?}", model.probability_of_yes(*market)));
+        answers.push(format!("{:?}", model.activity.of(*market).collect::<Vec<_>>()));
+    }
+    for row in accounts.users_newest_first() {
+        let keys: Vec<KeyNo> = accounts.keys_of(row.no).map(|key| key.no).collect();
+        answers.push(format!("{row:?} {keys:?} {:?}", accounts.user_no(row.id)));
+        answers.extend(shown_of(model, row.no, &markets));
+    }
+    answers
+}
+
+/// What a user can ask.
+fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String> {
+    let (orders, mut answers) = (&model.orders, Vec::new());
+    for row in orders.of(user) {
+        let again = (orders.order(row.no), orders.order_by_id(row.id));
+        let fills: Vec<_> = orders.fills_of_order(row).collect();
+        answers.push(format!("{again:?} {fills:?}"));
+    }
+    answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
+    answers.push(format!("{:?}", orders.fills_of(user).collect::<Vec<_>>()));
+    for market in markets {
+        let own: Vec<_> = orders.of_in(user, *market).collect();
+        let fills: Vec<_> = orders.fills_in(user, *market).collect();
+        answers.push(format!("{own:?} {fills:?}"));
+    }
+    answers.push(format!("{:?}", model.positions.of(user)));
+    for row in model.positions.of(user) {
+        let again = model.positions.position(user, row.market, row.outcome);
+        answers.push(format!("{again:?}"));
+    }
+    answers
+}
+
+/// Compares one by one: the whole of it would be pages.
+fn assert_same(model: &ReadModel, other: &ReadModel) {
+    let (one, two) = (shown(model), shown(other));
+    assert_eq!(one.len(), two.len());
+    for (one, two) in one.iter().zip(&two) {
+        assert_eq!(one, two);
+    }
+}
+
+/// Folds some records into one model, and the rest into it and one read from its image.
+fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
+    let (mut exchange, mut model) = (Exchange::new(), ReadModel::new());
+    let mut effects = Vec::new();
+    let mut other = ReadModel::new();
+    for (index, record) in records.iter().enumerate() {
+        if index == cut {
+            other = restored(&image(&model)).unwrap();
+            assert_eq!(image(&other), image(&model));
+            assert_same(&other, &model);
+        }
+        effects.clear();
+        exchange.apply(record, &mut effects).unwrap();
+        let applied = Applied { sequence: record.sequence, time: record.time, effects: &effects };
+        model.fold(&applied);
+        if index >= cut {
+            other.fold(&applied);
+        }
+    }
+    if cut >= records.len() {
+        other = restored(&image(&model)).unwrap();
+    }
+    assert!(image(&other) == image(&model), "folded on to another model");
+    assert_same(&other, &model);
+    (model, exchange)
+}
+
+/// The records that random steps make of a venue.
+fn records(steps: &[Step]) -> Vec<Record> {
+    let (mut twin, mut records) = (Naive::new(), Vec::new());
+    let mut now = commands::START;
+    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
+        twin.apply(&record);
+        records.push(record);
+    };
+    for command in commands::opening() {
+        ask(&mut twin, now, command.into());
+    }
+    for step in steps {
+        now = commands::after(now, i64::from(step.later_ms));
+        let asked = commands::asked(&twin, step, now);
+        ask(&mut twin, now, asked);
+    }
+    records
+}
+
+/// The journals that were kept, scripts and texts of every kind among them.
+fn golden() -> Vec<Vec<Record>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
+    let mut journals = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "journal") {
+            let blocks = PortableFile::open(&path).unwrap();
+            journals.push(blocks.flat_map(|block| block.unwrap().records().to_vec()).collect());
+        }
+    }
+    assert!(journals.len() > 10);
+    journals
+}
+
+/// A small model with rows of every kind.
+fn small() -> Vec<u8> {
+    let mut smallest: Option<Vec<u8>> = None;
+    for records in golden() {
+        let cut = records.len();
+        let (model, _) = folds_on_alike(&records, cut);
+        let told = (0..).map(MarketNo).map(|market| model.activity.count(market));
+        let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
+        let whole = told.take(1).all(|count| count > 3)
+            && users.iter().any(|user| !model.positions.of(*user).is_empty())
+            && users.iter().any(|user| model.orders.open_of(*user).next().is_some());
+        let bytes = image(&model);
+        if whole && smallest.as_ref().is_none_or(|smallest| bytes.len() < smallest.len()) {
+            smallest = Some(bytes);
+        }
+    }
+    smallest.unwrap()
+}
+
+/// That the bytes are refused, or are the image of what they became.
+fn refused_or_the_same(bytes: &[u8]) -> bool {
+    match restored(bytes) {
+        Ok(model) => {
+            assert!(image(&model) == bytes, "became another model");
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_read_from_an_image_answers_and_folds_on_alike(
+        steps in prop::collection::vec(strategies::step(), 1..150),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let records = records(&steps);
+        let (model, _) = folds_on_alike(&records, cut.index(records.len()));
+        prop_assert_eq!(model.inconsistencies(), 0);
+    }
+
+    #[test]
+    fn bytes_that_were_changed_at_random_become_no_other_model(
+        steps in prop::collection::vec(strategies::step(), 0..60),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let records = records(&steps);
+        let (model, _) = folds_on_alike(&records, records.len());
+        let mut image = image(&model);
+        for (place, byte) in changes {
+            let place = place.index(image.len());
+            image[place] = byte;
+        }
+        refused_or_the_same(&image);
+    }
+}
+
+#[test]
+fn the_kept_journals_fold_on_alike_from_anywhere() {
+    for records in golden() {
+        for part in 0..5 {
+            folds_on_alike(&records, records.len() * part / 4);
+        }
+    }
+}
+
+#[test]
+fn the_recorded_flow_folds_on_alike() {
+    let flow = Flow::read(sample::flow(), Some(FLOW_LINES)).unwrap();
+    let records = FlowRecords::of(&flow).records;
+    let (model, exchange) = folds_on_alike(&records, records.len() / 2);
+    let state = exchange.image().unwrap();
+    assert_eq!(Exchange::from_image(&state).unwrap().image().unwrap(), state);
+    assert_eq!(model.watermark(), exchange.sequence());
+}
+
+#[test]
+fn an_image_cut_short_or_gone_on_is_refused() {
+    let image = small();
+    for end in 0..image.len() {
+        assert_eq!(restored(&image[..end]).unwrap_err(), BadImage::Truncated, "{end}");
+    }
+    assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
+    let mut later = image;
+    later[0] += 1;
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(2));
+}
+
+/// Every bit of an image means something: turned over, it is refused or is another model.
+#[test]
+fn every_bit_of_an_image_counts() {
+    let image = small();
+    for place in 0..image.len() {
+        for bit in 0..8 {
+            let mut turned = image.clone();
+            turned[place] ^= 1 << bit;
+            refused_or_the_same(&turned);
+        }
+    }
+}
+
+/// A reader that gives what it has in small pieces, and then fails or ends.
+struct Drip<'a> {
+    bytes: &'a [u8],
+    fails: bool,
+}
+
+impl Read for Drip<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.is_empty() && self.fails {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        let count = self.bytes.len().min(into.len()).min(7);
+        into[..count].copy_from_slice(&self.bytes[..count]);
+        self.bytes = &self.bytes[count..];
+        Ok(count)
+    }
+}
+
+/// A writer with room for so many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::other("no space"));
+        }
+        let count = bytes.len().min(self.0);
+        self.0 -= count;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn readers_and_writers_may_be_slow_and_may_fail() {
+    let bytes = small();
+    let model = ReadModel::read_image(&mut Drip { bytes: &bytes, fails: false }).unwrap();
+    assert_eq!(image(&model), bytes);
+    for end in [0, 1, bytes.len() / 2, bytes.len()] {
+        let failed = ReadModel::read_image(&mut Drip { bytes: &bytes[..end], fails: true });
+        assert!(matches!(failed, Err(BadImage::Unreadable(why)) if why == "the disk is gone"));
+        let written = model.write_image(&mut Full(end));
+        assert_eq!(written.is_ok(), end == bytes.len(), "{end}");
+    }
+}

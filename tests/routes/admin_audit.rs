@@ -1,0 +1,58 @@
+//! `GET /admin/audit/head` (semantics 8): what vouches for the journal up to its end.
+
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::Journal;
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::replay::{Replayer, replay};
+use serde_json::json;
+
+use super::shapes;
+use super::venue::Venue;
+
+const HEAD: &str = "/admin/audit/head";
+
+#[test]
+fn the_head_is_what_a_replay_of_the_journal_comes_to() {
+    let journal = MemoryJournal::new();
+    let reader = journal.reader();
+    let venue = Venue::over(journal);
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let mut before = String::new();
+    for round in 1..=5 {
+        venue.trade(&market, &ann, &bob, "0.60", "2");
+        ann.place(&market, "BUY", "yes", "0.20", &round.to_string()).ok(&shapes::placed());
+        let answer = venue.operator.get(HEAD);
+        let head = answer.ok(&shapes::audit_head());
+
+        let mut replayer = Replayer::new();
+        let end = replay(reader.read(Sequence::new(1)), &mut replayer, |_, _| {}).unwrap();
+        assert_eq!(end, reader.head());
+        assert_eq!(
+            (answer.sequence(), &head["sequence"]),
+            (end.sequence.get(), &json!(answer.sequence()))
+        );
+        assert_eq!(head["chainHash"], end.hash.to_string());
+        assert_eq!(head["resultsHash"], replayer.results().hash.to_string());
+        assert_eq!(head["stateDigest"], replayer.exchange().digest().unwrap().to_string());
+        let records = venue.operator.get(&format!("/admin/journal?from={}", end.sequence));
+        assert_eq!(records.json["records"][0]["time"], head["time"]);
+        // Asked again, without anything in between, it is the same; with something it is not.
+        assert_eq!(venue.operator.get(HEAD).written(), answer.written());
+        assert_ne!(before, answer.written());
+        before = answer.written();
+        // A question about an earlier moment in between changes nothing.
+        ann.get(&format!("/trading/books/{market}/depth?outcome=yes&asOf=11")).ok(&shapes::depth());
+        assert_eq!(venue.operator.get(HEAD).written(), before);
+    }
+}
+
+#[test]
+fn only_operators_may_ask_and_they_ask_plainly() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    ann.get(HEAD).refused(403, "FORBIDDEN");
+    venue.client("not a key").get(HEAD).refused(401, "INVALID_API_KEY");
+    venue.operator.get(&format!("{HEAD}?at=1")).bad_as("at", "UNKNOWN_FIELD");
+    assert_eq!(venue.operator.send("HEAD", HEAD, &[], None).status, 200);
+}

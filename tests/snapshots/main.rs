@@ -1,0 +1,10 @@
+//! Snapshots: their files as bytes, how they are taken behind a running venue, and what a start
+//! makes of them, sound and damaged.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+
+mod files;
+mod starts;
+mod taking;
+mod venue;

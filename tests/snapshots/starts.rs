@@ -1,0 +1,248 @@
+//! Starts: from a snapshot as from the first record, and from the next older one, or none, when
+//! one cannot be vouched for.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::ResultsHash;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::block::ChainHash;
+use openoutcry::journal::snapshot::folder::SnapshotFolder;
+use openoutcry::journal::snapshot::{Kind, Point};
+
+use super::venue::{
+    Seen, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
+};
+
+/// A venue with two snapshots and more journal behind them.
+struct Kept {
+    data: tempfile::TempDir,
+    older: Sequence,
+    newer: Sequence,
+    truth: Seen,
+}
+
+impl Kept {
+    fn new() -> Kept {
+        let data = tempfile::tempdir().unwrap();
+        let mut taken = Vec::new();
+        let third = commands().len() / 3;
+        for part in commands().chunks(third).take(2) {
+            let running = start(data.path(), 0);
+            play(&running.engine(), part);
+            let end = stop(running).sequence;
+            let running = start(data.path(), 1);
+            wait_for_snapshot_of(&running.engine(), end);
+            stop(running);
+            taken.push(end);
+        }
+        let running = start(data.path(), 0);
+        play(&running.engine(), &commands()[2 * third..]);
+        stop(running);
+        let truth = stop(start_from_the_first_record(data.path()));
+        Kept { data, older: taken[0], newer: taken[1], truth }
+    }
+
+    fn folder(&self) -> SnapshotFolder {
+        SnapshotFolder::of(self.data.path())
+    }
+
+    fn path(&self, kind: Kind, sequence: Sequence) -> PathBuf {
+        self.folder().path(kind, sequence)
+    }
+
+    /// What a start makes of it: where it began, all that can be seen, and what it logged.
+    fn started(&self) -> (Sequence, Seen, String) {
+        let log = Log::default();
+        let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
+        let running =
+            tracing::subscriber::with_default(subscriber.finish(), || start(self.data.path(), 0));
+        let began = running.engine().snapshots().sequence;
+        (began, stop(running), log.text())
+    }
+
+    /// Breaks something, starts, and puts the files back as they were.
+    fn broken(&self, expected: Sequence, codes: &[&str], break_it: impl FnOnce(&Kept)) {
+        let copies: Vec<(PathBuf, Vec<u8>)> = files(self.data.path());
+        break_it(self);
+        let (began, seen, log) = self.started();
+        assert_eq!(began, expected, "{log}");
+        assert_eq!(seen, self.truth);
+        for code in codes {
+            assert!(log.contains(code), "{code} is not in {log}");
+        }
+        for (path, _) in files(self.data.path()) {
+            fs::remove_file(path).unwrap();
+        }
+        for (path, bytes) in copies {
+            fs::write(path, bytes).unwrap();
+        }
+    }
+
+    /// Writes a snapshot anew with another point or body.
+    fn forge(&self, kind: Kind, of: Sequence, forge: impl FnOnce(&mut Point, &mut Vec<u8>)) {
+        let folder = self.folder();
+        let mut reader = folder.read(kind, of).unwrap();
+        let mut point = reader.header().point;
+        let mut body = Vec::new();
+        reader.read_to_end(&mut body).unwrap();
+        forge(&mut point, &mut body);
+        folder.write(kind, &point, |out| out.write_all(&body)).unwrap();
+    }
+}
+
+fn files(data: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(data.join("snapshots")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl tracing_subscriber::fmt::MakeWriter<'_> for Log {
+    type Writer = Log;
+
+    fn make_writer(&self) -> Log {
+        self.clone()
+    }
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 4;
+    fs::write(path, bytes).unwrap();
+}
+
+fn middle(path: &Path) -> usize {
+    fs::read(path).unwrap().len() / 2
+}
+
+#[test]
+fn a_start_from_a_snapshot_sees_what_a_start_from_the_first_record_sees() {
+    let kept = Kept::new();
+    let (began, seen, log) = kept.started();
+    assert_eq!(began, kept.newer);
+    assert_eq!(seen, kept.truth);
+    assert!(log.contains("a snapshot was restored") && !log.contains("WARN"), "{log}");
+
+    // And goes on as it does.
+    let running = start(kept.data.path(), 0);
+    play(&running.engine(), &commands()[1..2_000]);
+    let went_on = stop(running);
+    assert_ne!(went_on, kept.truth);
+    assert_eq!(went_on, stop(start_from_the_first_record(kept.data.path())));
+    assert_eq!(went_on, kept.started().1);
+}
+
+#[test]
+fn a_snapshot_of_the_journals_very_end_needs_no_replay() {
+    let data = tempfile::tempdir().unwrap();
+    let running = start(data.path(), 1);
+    play(&running.engine(), &commands()[..1_500]);
+    wait_for_snapshot_of(&running.engine(), Sequence::new(1_500));
+    let seen = stop(running);
+    let running = start(data.path(), 0);
+    assert_eq!(running.engine().snapshots().sequence, seen.sequence);
+    play(&running.engine(), &commands()[1_500..1_600]);
+    let seen = stop(running);
+    assert_eq!(seen.sequence, Sequence::new(1_600));
+    assert_eq!(seen, stop(start_from_the_first_record(data.path())));
+}
+
+#[test]
+fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
+    let kept = Kept::new();
+    let (newer, older) = (kept.newer, kept.older);
+    let name = format!("{newer:0>20}.state", newer = newer.get());
+    for kind in Kind::ALL {
+        kept.broken(older, &[&name, "SNAPSHOT_CHECKSUM"], |kept| {
+            let path = kept.path(kind, newer);
+            flip(&path, middle(&path));
+        });
+        kept.broken(older, &[&name, "SNAPSHOT_TRUNCATED"], |kept| {
+            let path = kept.path(kind, newer);
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        });
+        kept.broken(older, &["SNAPSHOT_IMAGE"], |kept| {
+            kept.forge(kind, newer, |_, body| body.truncate(body.len() / 2));
+        });
+        kept.broken(older, &["SNAPSHOT_IMAGE"], |kept| {
+            kept.forge(kind, newer, |_, body| body.push(0));
+        });
+        kept.broken(older, &["SNAPSHOT_PAIR"], |kept| {
+            kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));
+        });
+        kept.broken(older, &["SNAPSHOT_PLACE"], |kept| {
+            let mut other = Vec::new();
+            kept.folder().read(kind, older).unwrap().read_to_end(&mut other).unwrap();
+            kept.forge(kind, newer, |_, body| *body = other);
+        });
+    }
+    kept.broken(older, &["SNAPSHOT_READ"], |kept| {
+        fs::remove_file(kept.path(Kind::Views, newer)).unwrap();
+    });
+    // Without its state there is nothing to be named.
+    kept.broken(older, &[], |kept| fs::remove_file(kept.path(Kind::State, newer)).unwrap());
+    kept.broken(older, &["SNAPSHOT_DIGEST"], |kept| {
+        for kind in Kind::ALL {
+            kept.forge(kind, newer, |point, _| point.state = StateDigest([1; 32]));
+        }
+    });
+}
+
+#[test]
+fn a_snapshot_of_another_journal_or_of_a_later_one_is_not_used() {
+    let kept = Kept::new();
+    let (newer, older) = (kept.newer, kept.older);
+    kept.broken(older, &["SNAPSHOT_ELSEWHERE"], |kept| {
+        for kind in Kind::ALL {
+            kept.forge(kind, newer, |point, _| point.chain = ChainHash([1; 32]));
+        }
+    });
+    // Where no block of this journal ends.
+    kept.broken(newer, &["SNAPSHOT_ELSEWHERE"], |kept| {
+        for kind in Kind::ALL {
+            kept.forge(kind, newer, |point, _| point.sequence = newer.next());
+        }
+    });
+    kept.broken(newer, &["SNAPSHOT_AHEAD"], |kept| {
+        for kind in Kind::ALL {
+            kept.forge(kind, newer, |point, _| point.sequence = newer.advanced(1 << 40));
+        }
+    });
+}
+
+#[test]
+fn without_a_snapshot_to_be_vouched_for_everything_is_replayed() {
+    let kept = Kept::new();
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HEADER", "SNAPSHOT_CHECKSUM"], |kept| {
+        flip(&kept.path(Kind::State, kept.newer), 40);
+        let path = kept.path(Kind::Views, kept.older);
+        flip(&path, middle(&path));
+    });
+    kept.broken(Sequence::ZERO, &[], |kept| {
+        fs::remove_dir_all(kept.data.path().join("snapshots")).unwrap();
+    });
+}

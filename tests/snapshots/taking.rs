@@ -1,0 +1,163 @@
+//! Taking snapshots behind a venue: under load, with results that differ, on a disk that fails.
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::bounded;
+use openoutcry::engine::due::DueBoard;
+use openoutcry::engine::pace::Pace;
+use openoutcry::engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::results::{Results, ResultsHash};
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::Journal;
+use openoutcry::journal::replay::{Replayer, replay};
+use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::snapshot::Kind;
+use openoutcry::journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
+use openoutcry::projection::ReadModel;
+
+use super::venue::{commands, play, start, start_from_the_first_record, stop, wait_for_taken};
+
+/// Every state on disk is that of the venue at that record.
+fn check_states(data: &Path) -> usize {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let folder = SnapshotFolder::of(data);
+    let mut states = folder.list(Kind::State).unwrap();
+    states.reverse();
+    let mut replayer = Replayer::new();
+    for sequence in &states {
+        let blocks = journal.read(replayer.exchange().sequence().next());
+        let until = blocks.take_while(|block| block.as_ref().unwrap().first() <= *sequence);
+        replay(until, &mut replayer, |_, _| ()).unwrap();
+        let mut file = folder.read(Kind::State, *sequence).unwrap();
+        let point = file.header().point;
+        assert_eq!(replayer.results().through, point.sequence);
+        assert_eq!(replayer.results().hash, point.results);
+        assert_eq!(replayer.exchange().digest().unwrap(), point.state);
+        let mut image = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut image).unwrap();
+        assert_eq!(Exchange::from_image(&image).unwrap().digest().unwrap(), point.state);
+    }
+    states.len()
+}
+
+#[test]
+fn snapshots_taken_under_load_are_those_of_the_venue() {
+    let data = tempfile::tempdir().unwrap();
+    let running = start(data.path(), 300);
+    let engine = running.engine();
+    for part in commands().chunks(700) {
+        let taken = engine.snapshots().taken;
+        play(&engine, part);
+        wait_for_taken(&engine, taken + 1);
+    }
+    let status = engine.snapshots();
+    assert_eq!(status.failures, 0);
+    assert!(status.sequence > Sequence::ZERO && status.bytes > 0, "{status:?}");
+    let seen = stop(running);
+    assert_eq!(seen, stop(start(data.path(), 0)));
+    assert_eq!(seen, stop(start_from_the_first_record(data.path())));
+    let states = check_states(data.path());
+    assert!(states as u64 >= status.taken && states > VIEWS_KEPT, "{states}");
+    let views = SnapshotFolder::of(data.path()).list(Kind::Views).unwrap();
+    assert_eq!(views.len(), VIEWS_KEPT);
+}
+
+#[test]
+fn a_venue_that_ends_does_not_wait_for_its_snapshots() {
+    let data = tempfile::tempdir().unwrap();
+    for part in commands().chunks(1_000) {
+        let running = start(data.path(), 1);
+        play(&running.engine(), part);
+        // While it is likely to be at work.
+        stop(running);
+    }
+    let names = fs::read_dir(data.path().join("snapshots")).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(names.all(|name| !name.ends_with(".part")), "given up, and left behind");
+    check_states(data.path());
+}
+
+#[test]
+fn a_venue_without_a_folder_to_write_to_goes_on_and_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let running = start(data.path(), 1);
+    let engine = running.engine();
+    fs::remove_dir_all(data.path().join("snapshots")).unwrap();
+    play(&engine, &commands()[..1_000]);
+    while engine.snapshots().failures == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(engine.snapshots().taken, 0);
+    play(&engine, &commands()[1_000..1_500]);
+    assert_eq!(engine.halted(), None);
+    // Once it can again, it does.
+    fs::create_dir(data.path().join("snapshots")).unwrap();
+    while engine.snapshots().taken == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+        play(&engine, &commands()[1_500..1_501]);
+    }
+    stop(running);
+    assert!(check_states(data.path()) > 0);
+}
+
+/// A snapshotter behind a journal at rest, told by the test what the matcher came to.
+fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let mut replayer = Replayer::new();
+    replay(journal.read(Sequence::new(1)), &mut replayer, |_, _| ()).unwrap();
+    let due = Arc::new(DueBoard::default());
+    let board = Arc::new(SnapshotBoard::default());
+    let (ends, ending) = bounded(0);
+    let snapshotter = Snapshotter {
+        folder: SnapshotFolder::open(data).unwrap(),
+        every: NonZeroU64::MIN,
+        journal: journal.reader(),
+        due: Arc::clone(&due),
+        board: Arc::clone(&board),
+        pace: Pace::background(ending),
+        last: Sequence::ZERO,
+    };
+    let thread = std::thread::spawn(move || snapshotter.run());
+    due.post(None, post(replayer.results()));
+    while board.read().taken + board.read().failures == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(ends);
+    thread.join().unwrap();
+    board.read()
+}
+
+#[test]
+fn results_that_differ_from_the_venues_are_counted_and_not_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let running = start(data.path(), 0);
+    play(&running.engine(), &commands()[..1_000]);
+    stop(running);
+    let folder = SnapshotFolder::of(data.path());
+
+    let status = behind(data.path(), |mut live| {
+        live.hash = ResultsHash([9; 32]);
+        live
+    });
+    assert_eq!((status.taken, status.failures), (0, 1));
+    assert!(folder.list(Kind::State).unwrap().is_empty());
+    // A record in the middle of a block, and one that is not there yet.
+    for through in [Sequence::new(999), Sequence::new(5_000)] {
+        let status = behind(data.path(), |live| Results { through, ..live });
+        assert_eq!((status.taken, status.failures), (0, 1), "{through}");
+        assert!(folder.list(Kind::State).unwrap().is_empty());
+    }
+
+    let status = behind(data.path(), |live| live);
+    assert_eq!((status.taken, status.failures), (1, 0));
+    assert_eq!(folder.list(Kind::State).unwrap(), [Sequence::new(1_000)]);
+    let mut views = folder.read(Kind::Views, Sequence::new(1_000)).unwrap();
+    let read_model = ReadModel::read_image(&mut views).unwrap();
+    assert_eq!(read_model.watermark(), Sequence::new(1_000));
+    check_states(data.path());
+}

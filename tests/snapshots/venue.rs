@@ -1,0 +1,106 @@
+//! A venue on disk that real flow is played on, and all that can be seen of it.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use openoutcry::engine::Engine;
+use openoutcry::engine::pending::Refusal;
+use openoutcry::engine::start::{Running, Snapshots, start_with};
+use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::digest::StateDigest;
+use openoutcry::exchange::results::ResultsHash;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::snapshot::folder::SnapshotFolder;
+
+/// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
+const LINES: u32 = 4_000;
+
+/// The commands of the sample, in order: played on an empty venue, they get the records' numbers.
+pub fn commands() -> &'static [Command] {
+    static COMMANDS: OnceLock<Vec<Command>> = OnceLock::new();
+    COMMANDS.get_or_init(|| {
+        let flow = Flow::read(sample::flow(), Some(LINES)).unwrap();
+        let records = FlowRecords::of(&flow).records.into_iter();
+        records.map(|Record { command, .. }| command).collect()
+    })
+}
+
+/// Starts on a data directory; `every` 0 takes no snapshots, but uses those that are there.
+pub fn start(data: &Path, every: u64) -> Running {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let folder = SnapshotFolder::open(data).unwrap();
+    start_with(journal, Some(Snapshots { folder, every: NonZeroU64::new(every) })).unwrap()
+}
+
+/// Starts on a data directory as if there were no snapshots.
+pub fn start_from_the_first_record(data: &Path) -> Running {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    start_with(journal, None).unwrap()
+}
+
+/// Has commands applied, one after the other.
+pub fn play(engine: &Engine, commands: &[Command]) {
+    let mut answers = Vec::new();
+    for command in commands {
+        let answer = loop {
+            match engine.submit_detached(command.clone()) {
+                Ok(answer) => break answer,
+                Err(Refusal::Overloaded) => std::thread::sleep(Duration::from_millis(1)),
+                Err(refusal) => panic!("{refusal}"),
+            }
+        };
+        answers.push(answer);
+    }
+    for answer in answers {
+        answer.blocking_recv().unwrap().unwrap();
+    }
+}
+
+/// Waits until so many snapshots were taken since the start.
+pub fn wait_for_taken(engine: &Engine, count: u64) {
+    while engine.snapshots().taken < count {
+        assert_eq!(engine.snapshots().failures, 0);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits for a snapshot of that record, or of a later one.
+pub fn wait_for_snapshot_of(engine: &Engine, sequence: Sequence) {
+    while engine.snapshots().sequence < sequence {
+        assert_eq!(engine.snapshots().failures, 0);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// All that can be seen of a venue: where it ends, its state, its results, every row of every
+/// view.
+#[derive(PartialEq, Eq)]
+pub struct Seen {
+    pub sequence: Sequence,
+    pub digest: Option<StateDigest>,
+    pub results: Option<ResultsHash>,
+    pub views: Vec<u8>,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Seen { sequence, digest, results, views } = self;
+        write!(f, "{sequence} {digest:?} {results:?} {} bytes of views", views.len())
+    }
+}
+
+/// Ends a venue and says what it was like.
+pub fn stop(running: Running) -> Seen {
+    let mut views = Vec::new();
+    running.engine().read().write_image(&mut views).unwrap();
+    let stopped = running.stop().unwrap();
+    assert_eq!(stopped.halted, None);
+    let (sequence, digest, results) = (stopped.sequence, stopped.digest, stopped.results);
+    assert!(digest.is_some() && results.is_some());
+    Seen { sequence, digest, results, views }
+}
