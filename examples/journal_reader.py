@@ -6,8 +6,9 @@ block, the place of the results it records, and the form of every record; prints
 record. Whether the recorded results are right takes a replay: openoutcry-replay verify. Exit code
 3: damaged, stderr says where.
 
-    openoutcry-replay export DATA journal.blocks && python3 journal_reader.py journal.blocks
+    openoutcry-replay export DATA journal.blocks.gz && python3 journal_reader.py journal.blocks.gz
 """
+import gzip
 import hashlib
 import json
 import struct
@@ -201,10 +202,13 @@ def read(file):
 
 def main():
     with open(sys.argv[1], "rb") as file:
+        # The compressed form is gzip: the same blocks, unpacked.
+        file = gzip.open(sys.argv[1]) if file.read(2) == b"\x1f\x8b" else open(sys.argv[1], "rb")
+    with file:
         try:
             for line in read(file):
                 print(json.dumps(line))
-        except (Damaged, UnicodeDecodeError) as fault:
+        except (Damaged, UnicodeDecodeError, EOFError, OSError, zlib.error) as fault:
             print(f"damaged before byte {file.tell()}: {fault}", file=sys.stderr)
             return 3
     return 0

@@ -28,6 +28,7 @@ use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, Head, RawBlock};
 use openoutcry::journal::fields::{KINDS, kind_of};
 use openoutcry::journal::marker::{Marker, Witness};
+use openoutcry::journal::member;
 use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::replay::{Replayer, replay};
@@ -322,6 +323,17 @@ fn the_headers_are_those_of_the_page() {
     let side_files = table(&page, "## Data directory");
     assert_eq!(measured(&side_files), Some(openoutcry::journal::marker::SLOT_BYTES));
 
+    let members = table(&page, "## Compressed form");
+    assert_eq!(measured(&members), Some(member::MEMBER_HEADER_BYTES));
+    let packed = member::pack(b"OPOUTCRY").unwrap();
+    let rest = &packed[member::MEMBER_HEADER_BYTES..];
+    assert!(packed.starts_with(&[0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 12, 0, b'O', b'P', 8, 0]));
+    assert!(
+        page.contains("`1f 8b 08 04 00 00 00 00`") && page.contains("`00 ff 0c 00 4f 50 08 00`")
+    );
+    let length = u32::try_from(rest.len() - member::MEMBER_TRAILER_BYTES).unwrap();
+    assert_eq!(packed[16..20], length.to_le_bytes());
+    assert_eq!(packed[20..24], crc32fast::hash(rest).to_le_bytes());
     let snapshot = table(&page, "## Snapshots");
     assert_eq!(
         measured(&snapshot),
@@ -691,6 +703,14 @@ fn the_reader_in_python_agrees() {
     assert_eq!(read, expected);
 
     let sound = fs::read(&file).unwrap();
+    let packed = dir.path().join("journal.blocks.gz");
+    let blocks = journal.read(Sequence::new(1));
+    portable::export_as(portable::Form::Compressed, blocks, &packed, |_| ()).unwrap();
+    let again = run_reader(&packed).unwrap();
+    assert!(again.status.success() && again.stdout == run_reader(&file).unwrap().stdout);
+    let bytes = fs::read(&packed).unwrap();
+    fs::write(&packed, &bytes[..bytes.len() - 1]).unwrap();
+    assert_eq!(run_reader(&packed).unwrap().status.code(), Some(3), "cut off");
     for part in 1..12 {
         let mut flipped = sound.clone();
         flipped[sound.len() * part / 12] ^= 1;

@@ -60,7 +60,7 @@ fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
         for record in part {
             let mut effects = Vec::new();
             exchange.apply(record, &mut effects).unwrap();
-            log.push(record.sequence, &effects);
+            log.push(record, &effects);
             builder.push(record.clone()).unwrap();
             states.push((exchange.digest().unwrap(), log.latest().hash));
         }

@@ -7,10 +7,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
+use openoutcry::journal::block::Block;
+use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::sled::SledJournal;
 use serde_json::{Value, json};
 
@@ -416,6 +419,8 @@ fn help_teaches() {
         "OPENOUTCRY_OPERATOR_KEY",
         "OPENOUTCRY_LOG",
         "--log-format",
+        "--archive",
+        "OPENOUTCRY_ARCHIVE",
         "--snapshot-every",
         "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
@@ -517,4 +522,114 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let (sequence, _) = replayed(data.path());
     let all_answered = before.advanced(u64::from(answered));
     assert_eq!(sequence, all_answered, "all that was answered, nothing refused");
+}
+
+fn serve_archived(data: &Path, archive: &Path) -> Command {
+    let mut command = serve(data);
+    command.arg("--archive").arg(archive);
+    command
+}
+
+/// A journal's blocks and its archive's, which must be the same.
+fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
+    let (journal, _) = SledJournal::open_existing(data).unwrap();
+    let blocks = |read: &mut dyn Iterator<Item = _>| -> Vec<Block> {
+        read.map(|block: Result<openoutcry::journal::Durable<Block>, _>| (*block.unwrap()).clone())
+            .collect()
+    };
+    let journaled = blocks(&mut journal.read(Sequence::ZERO.next()));
+    let archived = blocks(&mut PortableFile::open(archive).unwrap());
+    assert_eq!(archived, journaled);
+    journaled
+}
+
+/// Orders from several clients at once, until the server is gone.
+fn load_until_killed(mut server: Server, keys: &[String], market: &str, lives: Duration) {
+    std::thread::scope(|scope| {
+        for client in 0..4_usize {
+            let address = &server.address;
+            scope.spawn(move || {
+                let bet = order(market, ["yes", "no"][client % 2], "0.01", "0.01").to_string();
+                let mut sent = 0_u32;
+                while let Ok(mut stream) = TcpStream::connect(address) {
+                    let asked = write!(
+                        stream,
+                        "POST /api/v1/trading/orders HTTP/1.1\r\nHost: test\r\n\
+                         X-API-Key: {}\r\nContent-Type: application/json\r\n\
+                         Connection: close\r\nContent-Length: {}\r\n\r\n{bet}",
+                        keys[client % 2],
+                        bet.len()
+                    );
+                    if asked.is_err() || stream.read_to_end(&mut Vec::new()).is_err() {
+                        break;
+                    }
+                    sent += 1;
+                }
+                assert!(sent > 0, "no load");
+            });
+        }
+        std::thread::sleep(lives);
+        server.signal("KILL");
+        server.process.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_killed_servers_archive_goes_on_without_a_gap_and_is_the_journal_block_for_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, archive) = (dir.path().join("data"), dir.path().join("deep/archive"));
+    let mut server = Server::from(serve_archived(&data, &archive));
+    let (keys, market) = traded(&server);
+    for lives in [1_300, 2_100, 2_900] {
+        load_until_killed(server, &keys, &market, Duration::from_millis(lives));
+        server = Server::from(serve_archived(&data, &archive));
+    }
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("the archive is complete"), "{log}");
+    let blocks = same_blocks(&data, &archive);
+    assert!(blocks.len() > 100, "{} blocks", blocks.len());
+
+    // It is this journal's and no other's.
+    let elsewhere = dir.path().join("elsewhere");
+    let server = Server::start(&elsewhere);
+    traded(&server);
+    server.stop();
+    let other = serve_archived(&elsewhere, &archive).output().unwrap();
+    let told = String::from_utf8(other.stderr).unwrap();
+    assert_eq!(other.status.code(), Some(1), "{told}");
+    assert!(told.contains("ARCHIVE_OTHER_JOURNAL"), "{told}");
+    same_blocks(&data, &archive);
+}
+
+/// `/dev/full` stands for the archive's disk: every write to it fails as on a full one.
+#[test]
+fn a_full_archive_disk_stops_no_trade_and_is_made_up_for_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, archive) = (dir.path().join("data"), dir.path().join("archive"));
+    std::fs::create_dir(&archive).unwrap();
+    let segment = archive.join("00000000000000000001.blocks.gz");
+    std::os::unix::fs::symlink("/dev/full", &segment).unwrap();
+
+    let server = Server::from(serve_archived(&data, &archive));
+    let (keys, market) = traded(&server);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let bet = order(&market, "yes", "0.10", "1");
+    assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(1), "{log}");
+    for told in ["not archived; trading goes on", "the archive ends before the journal", "behind="]
+    {
+        assert!(log.contains(told), "{told} in\n{log}");
+    }
+    assert!(log.contains("stopped sequence="), "the venue ended in order: {log}");
+
+    std::fs::remove_file(&segment).unwrap();
+    let server = Server::from(serve_archived(&data, &archive));
+    // The archiver has looked and found this not yet.
+    std::thread::sleep(Duration::from_millis(400));
+    assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(same_blocks(&data, &archive).len() > 10);
 }

@@ -110,7 +110,7 @@ fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
         }
     }
     drop(progress);
-    walked.map_err(|error| journal_failure(&error, source.offset(), &head))?;
+    walked.map_err(|error| source.placed(journal_failure(&error, source.offset(), &head)))?;
     Ok((head, count))
 }
 

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -19,7 +19,11 @@ use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
 use crate::engine::Engine;
+use crate::engine::archiver::ArchiveStatus;
 use crate::engine::start::{self, Running, Snapshots};
+use crate::journal::Journal;
+use crate::journal::archive::{Archive, ArchiveError, Cut};
+use crate::journal::reader::JournalReader;
 use crate::journal::sled::SledJournal;
 use crate::journal::snapshot::folder::SnapshotFolder;
 
@@ -41,6 +45,12 @@ const DETAILS: &str = "\
 The folder holds the journal, which is the whole state: copy it to move the venue, keep it to keep
 the venue. One process at a time can use it. Its subfolder `snapshots` only makes starts faster, and
 may be deleted while no server runs.
+
+With --archive the server also writes every block to a second folder, compressed and checked, about
+a second after it is durable, best on another disk. Trading never waits for it: if that disk is full
+or slow the archive falls behind, the log says so, and it catches up later. Each start goes on where
+the archive ends; one that belongs to another journal is refused. `openoutcry-replay import` makes a
+journal of it, and `openoutcry-replay salvage` joins it with what is left of a damaged folder.
 
 Environment:
   OPENOUTCRY_OPERATOR_KEY  the operator's API key, 32 to 128 visible ASCII characters; a new value
@@ -69,6 +79,9 @@ pub struct ServeArgs {
     /// Bring a catalogue, five funded users with public keys and living books; loopback only
     #[arg(long)]
     demo: bool,
+    /// Folder of an archive, written behind the journal; made if missing
+    #[arg(long, value_name = "DIR", env = "OPENOUTCRY_ARCHIVE")]
+    archive: Option<PathBuf>,
     /// Commands between two snapshots, which make a start fast; 0 takes none
     #[arg(
         long,
@@ -114,8 +127,14 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
     served?;
-    match stopped.halted {
-        Some(reason) => Err(Failure::Failed(reason.to_string())),
+    if let Some(reason) = stopped.halted {
+        return Err(Failure::Failed(reason.to_string()));
+    }
+    match stopped.archive.filter(|archive| archive.behind > 0) {
+        Some(ArchiveStatus { archived, behind, .. }) => Err(Failure::Failed(format!(
+            "the journal is complete, but its archive ends with record {archived}, {behind} \
+             records before it; the next start goes on there"
+        ))),
         None => Ok(()),
     }
 }
@@ -134,13 +153,39 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     if let Some(first) = recovered.cut {
         tracing::warn!(%first, "a block that had been refused was removed from the journal");
     }
+    let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
+    let archive = archive.transpose()?;
+    let reader = journal.reader();
     let snapshots = snapshots(args);
-    let running =
+    let mut running =
         start::start_with(journal, snapshots).map_err(|error| failed(error.to_string()))?;
+    if let Some(archive) = archive {
+        running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
+    }
     let sequence = running.engine().read().watermark();
     let replay_ms = began.elapsed().as_millis();
     tracing::info!(%sequence, replay_ms, "journal replayed");
     Ok(running)
+}
+
+/// Opens the archive, which must be this journal's.
+fn open_archive(folder: &Path, journal: &JournalReader) -> Result<Archive, Failure> {
+    let failed =
+        |error: ArchiveError| Failure::Failed(format!("archive {}: {error}", folder.display()));
+    let (archive, cut) = Archive::open(folder).map_err(failed)?;
+    if let Some(Cut { path, length, bytes }) = cut {
+        tracing::warn!(
+            file = %path.display(), length, bytes,
+            "a write to the archive was interrupted; what it left was cut off"
+        );
+    }
+    archive.belongs_to(journal).map_err(failed)?;
+    let head = archive.head();
+    tracing::info!(
+        archive = %folder.display(), sequence = %head.sequence, chain = %head.hash,
+        "archive opened"
+    );
+    Ok(archive)
 }
 
 /// The folder of snapshots. They only save time: a folder that cannot be had is no reason not to

@@ -2,7 +2,7 @@
 //!
 //! sequencer (stamp, block, journal) -> matcher (apply) -> projector (fold, answer). One
 //! direction, bounded queues, and a start that feeds the journal through the same matcher. Matcher
-//! and projector share a thread.
+//! and projector share a thread. Beside them, if asked to, the archiver copies what is durable.
 //!
 //! Must not know: HTTP, JSON, what readers want.
 
@@ -13,6 +13,7 @@ pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod archiver;
 pub mod pace;
 pub mod restore;
 pub mod snapshotter;

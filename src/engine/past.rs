@@ -300,7 +300,7 @@ impl Archive {
     /// The latest state at hand that is not later than `target`, if it is near enough.
     fn begin(&self, target: Sequence) -> Result<Rebuilt, PastError> {
         let kept = self.kept.lock().take_if(|kept| kept.sequence() <= target);
-        let after = kept.as_ref().map_or(Sequence::ZERO, |kept| kept.sequence());
+        let after = kept.as_ref().map_or(Sequence::ZERO, Rebuilt::sequence);
         let begun = self.nearest(after, target).or(kept).unwrap_or_default();
         let records = target.get().saturating_sub(begun.sequence().get());
         if records > self.bounds.records { Err(PastError::OutOfReach(records)) } else { Ok(begun) }

@@ -131,18 +131,21 @@ impl<J: Journal> Sequencer<J> {
         StartError::Halted(self.halt.reason().unwrap_or(died))
     }
 
-    /// Takes commands until told to stop, or until the journal fails.
-    pub fn run(mut self) {
+    /// Takes commands until told to stop, or until the journal fails. Hands the journal back, so
+    /// that it stays open for those who still read it.
+    pub fn run(mut self) -> J {
         let mut carried = None;
         while let Some(first) = carried.take().or_else(|| self.wait()) {
             match self.commit(first) {
                 Ok(left) => carried = left,
                 Err(reason) => {
                     self.halt.halt(reason);
-                    return self.refuse_the_rest(reason);
+                    self.refuse_the_rest(reason);
+                    break;
                 }
             }
         }
+        self.journal
     }
 
     /// Waits for the first record of the next block: a command, or something due. `None` when

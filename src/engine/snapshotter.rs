@@ -149,11 +149,14 @@ pub struct Snapshotter {
 impl Snapshotter {
     /// Takes snapshots until told to end.
     pub fn run(mut self) {
-        while self.pace.wait(LOOK_EVERY).is_ok() {
+        loop {
             let live = self.due.results();
             if live.through.get() >= self.last.get().saturating_add(self.every.get()) {
                 self.last = live.through;
                 self.attempt(live);
+            }
+            if self.pace.wait(LOOK_EVERY).is_err() {
+                return;
             }
         }
     }

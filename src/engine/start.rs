@@ -9,6 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
+use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
@@ -24,6 +25,7 @@ use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
 use crate::exchange::units::Sequence;
+use crate::journal::archive::Archive;
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::snapshot::folder::SnapshotFolder;
@@ -64,8 +66,23 @@ pub struct Snapshots {
 pub struct Running {
     engine: Engine,
     snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
-    sequencer: JoinHandle<Option<()>>,
+    sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
+    archiving: Option<Archiving>,
+}
+
+/// What the sequencer leaves: its journal, which others may still read.
+struct Left {
+    _journal: Option<Box<dyn Journal>>,
+}
+
+/// The archiver's thread.
+#[derive(Debug)]
+struct Archiving {
+    board: Arc<ArchiveBoard>,
+    /// Dropped to say that the journal has ended.
+    going_on: Sender<()>,
+    archiver: JoinHandle<()>,
 }
 
 /// What an engine was like when it ended.
@@ -79,6 +96,8 @@ pub struct Stopped {
     pub results: Option<ResultsHash>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
+    /// How far the archive came, if there is one.
+    pub archive: Option<ArchiveStatus>,
 }
 
 /// As [`start_with`], without snapshots.
@@ -128,9 +147,7 @@ pub fn start_with<J: Journal + 'static>(
         let go_on = result.is_ok();
         // The start waits for this; if it is gone, so is the process.
         drop(replayed.send(result));
-        if go_on {
-            sequencer.run();
-        }
+        Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
     let engine = Engine { intake, read_model, halt, past, snapshots: Arc::clone(&board) };
@@ -156,7 +173,7 @@ pub fn start_with<J: Journal + 'static>(
         }
         _ => None,
     };
-    Ok(Running { engine, snapshotter, sequencer, matcher })
+    Ok(Running { engine, snapshotter, sequencer, matcher, archiving: None })
 }
 
 /// What a start begins with.
@@ -190,7 +207,33 @@ impl Running {
         self.engine.clone()
     }
 
-    /// Ends the engine: what was taken in is made durable, applied and answered first.
+    /// Has everything durable copied to an archive from now on, behind the journal's back.
+    ///
+    /// # Errors
+    /// The system gave no thread.
+    pub fn archive(&mut self, archive: Archive, journal: JournalReader) -> std::io::Result<()> {
+        let (going_on, ended) = bounded(0);
+        let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
+        let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
+        let posted = Arc::clone(&board);
+        let archiver =
+            std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {
+                // Trading goes on without it.
+                if catch_unwind(AssertUnwindSafe(|| archiver.run())).is_err() {
+                    posted.failed();
+                    tracing::error!("the archiver died: nothing is archived until a restart");
+                }
+            })?;
+        self.archiving = Some(Archiving { board, going_on, archiver });
+        Ok(())
+    }
+
+    /// How far the archive is, for whoever shows it; `None` if there is none.
+    pub fn archive_board(&self) -> Option<Arc<ArchiveBoard>> {
+        self.archiving.as_ref().map(|archiving| Arc::clone(&archiving.board))
+    }
+
+    /// Ends the engine: what was taken in is made durable, applied, answered and archived first.
     ///
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
@@ -198,20 +241,28 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, sequencer, matcher } = self;
+        let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread
         });
         // A thread that died has halted the engine, which says so.
-        drop(sequencer.join());
+        let left = sequencer.join().ok().flatten();
         let replayer = matcher.join().ok().flatten();
         // Whatever became of it: it has nothing that anybody waits for.
         drop(snapshotter.map(JoinHandle::join));
         let sequence = engine.read().watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
+        let archive = archiving.map(|Archiving { board, going_on, archiver }| {
+            drop(going_on);
+            // One that died has said so.
+            drop(archiver.join());
+            board.status()
+        });
+        // The archiver has read it to its end.
+        drop(left);
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
-        Ok(Stopped { sequence, digest, results, halted: engine.halted() })
+        Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })
     }
 }

@@ -55,6 +55,8 @@ impl Server {
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
+            // So often that kills come while one is taken, and starts begin with one.
+            .args(["--snapshot-every", "50"])
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
             .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())

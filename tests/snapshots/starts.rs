@@ -6,10 +6,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use openoutcry::engine::start::{Snapshots, start_with};
+use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
-use openoutcry::exchange::results::ResultsHash;
+use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::block::ChainHash;
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::{BlockBuilder, ChainHash};
+use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::journal::snapshot::{Kind, Point};
 
@@ -245,4 +249,37 @@ fn without_a_snapshot_to_be_vouched_for_everything_is_replayed() {
     kept.broken(Sequence::ZERO, &[], |kept| {
         fs::remove_dir_all(kept.data.path().join("snapshots")).unwrap();
     });
+}
+
+/// The results that blocks record are compared after a snapshot as they are from the first record.
+#[test]
+fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
+    let kept = Kept::new();
+    let running = start(kept.data.path(), 1);
+    let end = running.engine().read().watermark();
+    wait_for_snapshot_of(&running.engine(), end);
+    stop(running);
+    let (mut journal, recovered) = SledJournal::open(kept.data.path()).unwrap();
+    let head = recovered.head;
+    let mut block = BlockBuilder::new(&head);
+    let record = Record {
+        sequence: head.sequence.next(),
+        time: head.time,
+        once: None,
+        command: Command::AdvanceClock,
+    };
+    block.push(record).unwrap();
+    let other = Results { through: head.sequence, hash: ResultsHash([1; 32]) };
+    journal.append(block.build(other).unwrap()).unwrap();
+    drop(journal);
+
+    let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
+    let snapshots = Some(Snapshots { folder: kept.folder(), every: None });
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
+    let refused = tracing::subscriber::with_default(subscriber.finish(), || {
+        start_with(journal, snapshots).unwrap_err()
+    });
+    assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
+    assert!(log.text().contains(&format!("snapshot={end}")), "{}", log.text());
 }

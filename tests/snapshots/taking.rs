@@ -61,8 +61,8 @@ fn snapshots_taken_under_load_are_those_of_the_venue() {
     let seen = stop(running);
     assert_eq!(seen, stop(start(data.path(), 0)));
     assert_eq!(seen, stop(start_from_the_first_record(data.path())));
-    let states = check_states(data.path());
-    assert!(states as u64 >= status.taken && states > VIEWS_KEPT, "{states}");
+    let count = check_states(data.path());
+    assert!(count as u64 >= status.taken && count > VIEWS_KEPT, "{count}");
     let views = SnapshotFolder::of(data.path()).list(Kind::Views).unwrap();
     assert_eq!(views.len(), VIEWS_KEPT);
 }
@@ -76,9 +76,11 @@ fn a_venue_that_ends_does_not_wait_for_its_snapshots() {
         // While it is likely to be at work.
         stop(running);
     }
-    let names = fs::read_dir(data.path().join("snapshots")).unwrap();
-    let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert!(names.all(|name| !name.ends_with(".part")), "given up, and left behind");
+    let entries = fs::read_dir(data.path().join("snapshots")).unwrap();
+    let left = entries.filter(|entry| {
+        entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "part")
+    });
+    assert_eq!(left.count(), 0, "given up, and left behind");
     check_states(data.path());
 }
 
@@ -122,8 +124,8 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
         pace: Pace::background(ending),
         last: Sequence::ZERO,
     };
-    let thread = std::thread::spawn(move || snapshotter.run());
     due.post(None, post(replayer.results()));
+    let thread = std::thread::spawn(move || snapshotter.run());
     while board.read().taken + board.read().failures == 0 {
         std::thread::sleep(Duration::from_millis(5));
     }
