@@ -205,6 +205,7 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         })
     };
     let draft = MarketDraft {

@@ -145,6 +145,7 @@ impl Told {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         };
         self.say(ms, Command::PlaceOrder(terms));
     }
