@@ -59,6 +59,7 @@ impl Venue {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         }
     }
 }

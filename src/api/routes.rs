@@ -161,6 +161,9 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/exposure-limit", |call| {
             Box::pin(switches::set_exposure_limit(call))
         }),
+        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Ignored, |call| {
+            Box::pin(switches::lift_exposure_limit(call))
+        }),
         post("/admin/users", |call| Box::pin(admin_users::create(call))),
         post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
         post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),

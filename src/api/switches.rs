@@ -10,7 +10,6 @@ use super::wire::json::Json;
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::UserNo;
-use crate::exchange::units::Money;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 
@@ -96,21 +95,19 @@ pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
 pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("userId", parse::user_id);
-    let limit = form.field("limit", limit);
-    let (id, Limit(limit)) = form.finish(id.zip(limit))?;
+    let limit = form.field("limit", text(parse::money_limit));
+    let (id, limit) = form.finish(id.zip(limit))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    show_user(&call, user, Command::SetExposureLimit { user, limit }).await
+    show_user(&call, user, Command::SetExposureLimit { user, limit: Some(limit) }).await
 }
 
-/// A limit, or none.
-struct Limit(Option<Money>);
-
-/// Reads a limit; `null` is none.
-fn limit(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Limit> {
-    match json {
-        Json::Null => Some(Limit(None)),
-        json => text(parse::money_limit)(faults, field, json).map(|limit| Limit(Some(limit))),
-    }
+/// `DELETE /admin/users/{userId}/exposure-limit`
+pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, user, Command::SetExposureLimit { user, limit: None }).await
 }
 
 /// Carries out a command that changes how a user stands, and answers the user.

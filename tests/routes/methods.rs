@@ -22,7 +22,7 @@ const PATHS: [(&str, &[&str]); 38] = [
     ("/trading/heartbeat", &["GET", "POST"]),
     ("/admin/venue/mode", &["GET", "POST"]),
     ("/admin/users/{id}/mode", &["POST"]),
-    ("/admin/users/{id}/exposure-limit", &["POST"]),
+    ("/admin/users/{id}/exposure-limit", &["POST", "DELETE"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),

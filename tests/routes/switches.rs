@@ -120,10 +120,13 @@ fn a_users_exposure_has_a_limit() {
     // What closes contracts is always taken.
     limit(json!("0")).ok(&shapes::user());
     ann.place(&market, "SELL", "yes", "0.41", "1").ok(&shapes::placed());
-    assert_eq!(limit(Value::Null).ok(&shapes::user())["exposureLimit"], Value::Null);
+    assert_eq!(op.delete(&path).ok(&shapes::user())["exposureLimit"], Value::Null);
     ann.place(&market, "BUY", "yes", "0.39", "10").ok(&shapes::placed());
     limit(json!("-1")).bad_as("limit", "INVALID_VALUE");
     limit(json!(1)).bad_as("limit", "WRONG_TYPE");
+    limit(Value::Null).bad_as("limit", "WRONG_TYPE");
+    let nobody = format!("/admin/users/{NOBODY}/exposure-limit");
+    op.delete(&nobody).refused(404, "USER_NOT_FOUND");
     op.post(&path, &json!({})).bad_as("limit", "REQUIRED");
 }
 
@@ -155,7 +158,7 @@ fn switches_are_set_once_under_a_key() {
             &venue.operator,
             format!("{user}/exposure-limit"),
             json!({"limit": "5"}),
-            json!({"limit": null}),
+            json!({"limit": "6"}),
         ),
     ] {
         let send = || {
