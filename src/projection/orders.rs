@@ -2,7 +2,7 @@
 
 mod image;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
-use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, UserNo};
+use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, UserNo};
 use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 
 /// How far an order has come (semantics 4).
@@ -114,6 +114,10 @@ pub struct Orders {
     users: Vec<UserOrders>,
     /// A user's orders of one market, in order of placing.
     by_market: FxHashMap<(UserNo, MarketNo), Vec<Slot>>,
+    client_ids: FxHashMap<OrderNo, Token>,
+    /// The newest order of each name; ordered, since clients choose the names and could choose
+    /// some that a hash does not tell apart.
+    by_client_id: BTreeMap<(UserNo, Token), Slot>,
     fills: Fills,
 }
 
@@ -130,6 +134,16 @@ impl Orders {
     /// The order with this outside id, all of it: a right sequence with a wrong time names nothing.
     pub fn order_by_id(&self, id: OrderId) -> Option<&OrderRow> {
         self.order(OrderNo(id.sequence())).filter(|row| row.id == id)
+    }
+
+    /// Its owner's own name for an order. O(1).
+    pub fn client_id(&self, order: OrderNo) -> Option<Token> {
+        self.client_ids.get(&order).copied()
+    }
+
+    /// The newest order to which its owner gave this name. O(log n).
+    pub fn order_by_client_id(&self, user: UserNo, id: Token) -> Option<&OrderRow> {
+        self.rows.get(*self.by_client_id.get(&(user, id))? as usize)
     }
 
     /// A user's orders, newest first.
@@ -234,6 +248,10 @@ impl Orders {
         owner.open.insert(slot);
         self.by_market.entry((terms.user, terms.market)).or_default().push(slot);
         self.open.insert(order, slot);
+        if let Some(id) = terms.client_order_id {
+            self.client_ids.insert(order, id);
+            self.by_client_id.insert((terms.user, id), slot);
+        }
         self.rows.push(OrderRow {
             no: order,
             id: order.id(at.time),

@@ -139,6 +139,7 @@ impl Client<'_> {
             condition: if post_only { Condition::PostOnly } else { Condition::Unconditional },
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         };
         (terms, id)
     }

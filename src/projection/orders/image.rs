@@ -1,9 +1,9 @@
 //! Orders in the read model's image: every row in order of its number, then the fills.
 
 use super::{OrderRow, OrderStatus, Orders, Slot, UserOrders};
-use crate::exchange::ids::OrderNo;
+use crate::exchange::ids::{OrderNo, Token};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room,
+    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room, write_count,
 };
 use crate::exchange::units::TimeMs;
 use crate::projection::fills::Fills;
@@ -80,9 +80,16 @@ impl Orders {
     /// Writes every order, then every fill.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Whose the rows are and which stand is told by the rows.
-        let Orders { rows, open: _, users: _, by_market: _, fills } = self;
+        let Orders { rows, open: _, users: _, by_market: _, client_ids, by_client_id: _, fills } =
+            self;
         rows.write(sink);
         fills.write(sink);
+        let named = rows.iter().filter_map(|row| Some((row.no, client_ids.get(&row.no)?)));
+        write_count(client_ids.len(), sink);
+        for (order, id) in named {
+            order.write(sink);
+            id.write(sink);
+        }
     }
 
     /// Reads them.
@@ -107,6 +114,19 @@ impl Orders {
             orders.rows.push(row);
         }
         orders.fills = Fills::read(sizes, filled, source)?;
+        let mut last = None;
+        for _ in 0..read_count(source)? {
+            let (order, id) = (OrderNo::read(source)?, Token::read(source)?);
+            hold(last < Some(order), "named orders out of order")?;
+            last = Some(order);
+            let slot = orders.rows.binary_search_by_key(&order, |row| row.no);
+            let slot = slot.ok().and_then(|slot| Some((Slot::try_from(slot).ok()?, slot)));
+            let (slot, index) = slot.ok_or(BadImage::Contradiction("a name of no order"))?;
+            let user = orders.rows.get(index).map(|row| row.user);
+            let user = user.ok_or(BadImage::Contradiction("a name of no order"))?;
+            orders.client_ids.insert(order, id);
+            orders.by_client_id.insert((user, id), slot);
+        }
         Ok(orders)
     }
 
