@@ -245,7 +245,8 @@ fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
             } else {
                 format!("Idempotency-Key: {once}\r\n")
             };
-            let (status, head, answer) = server.send("POST", path, key, &once, Some(body));
+            let at = format!("/api/v1{path}");
+            let (status, head, answer) = server.send("POST", &at, key, &once, Some(body));
             assert_eq!(head.contains("idempotent-replay: true"), repeat, "{path}: {head}");
             assert!(status == 200 || status == 201, "{path}: {answer}");
             (status, answer)
