@@ -11,6 +11,7 @@ pub mod orders;
 pub mod fills;
 pub mod positions;
 pub mod activity;
+mod chain;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
