@@ -12,6 +12,7 @@ pub mod fills;
 pub mod positions;
 pub mod activity;
 pub mod answers;
+mod chain;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
