@@ -25,6 +25,11 @@ impl Ground {
         self.folder.path().join("venue")
     }
 
+    /// The folder of its archive.
+    pub fn archive(&self) -> PathBuf {
+        self.folder.path().join("archive")
+    }
+
     fn log_path(&self) -> PathBuf {
         self.folder.path().join("log")
     }
@@ -56,7 +61,8 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
             // So often that kills come while one is taken, and starts begin with one.
-            .args(["--snapshot-every", "50"])
+            .args(["--snapshot-every", "50", "--archive"])
+            .arg(ground.archive())
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
             .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())
