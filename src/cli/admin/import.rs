@@ -11,8 +11,9 @@ use super::catalogue::{self, Kind, Line};
 use super::session::{AdminError, Answer, Session};
 use super::table;
 
-const DETAILS: &str = r#"One JSON object a line: a category, an event or a market, with the fields that the interface
-takes, and of its own
+const DETAILS: &str = r#"
+One JSON object a line: a category, an event or a market, with the fields that the interface takes,
+and of its own
   "ref": a name by which later lines call it
   "categories": names of categories of earlier lines, instead of "categoryIds"
   "event": the name of an event of an earlier line, instead of "eventId"

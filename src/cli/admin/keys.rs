@@ -20,6 +20,10 @@ const KEYS: [(&str, &str); 6] = [
 const REVOKED: [(&str, &str); 3] =
     [("key id", "keyId"), ("label", "label"), ("revoked", "revokedAt")];
 
+const EXAMPLE: &str = "\
+Example:
+  openoutcry admin keys create 0190f1c2-... --role trader --label desk";
+
 /// What a key may do.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum KeyRole {
@@ -50,9 +54,7 @@ pub enum KeysVerb {
         user: Uuid,
     },
     /// Make a key; it is shown this once
-    #[command(
-        after_help = "Example:\n  openoutcry admin keys create 0190f1c2-... --role trader --label desk"
-    )]
+    #[command(after_help = EXAMPLE)]
     Create {
         /// The user's id
         user: Uuid,

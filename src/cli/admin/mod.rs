@@ -71,7 +71,7 @@ struct ServerArgs {
         default_value = "http://127.0.0.1:8080"
     )]
     url: String,
-    /// A file with the operator's key; without it, OPENOUTCRY_OPERATOR_KEY has the key
+    /// A file with the operator's key; without it, the environment has the key
     #[arg(long, global = true, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Print the server's JSON, refusals too

@@ -222,7 +222,6 @@ impl Session {
     ///
     /// # Errors
     /// Stdout does not take it.
-    #[expect(clippy::unused_self, reason = "whoever prints has asked")]
     pub fn print(&self, text: &str) -> Result<(), AdminError> {
         let mut stdout = std::io::stdout().lock();
         let end = if text.ends_with('\n') { "" } else { "\n" };
