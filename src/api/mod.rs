@@ -31,6 +31,7 @@ pub mod admin_markets;
 pub mod admin_users;
 pub mod admin_keys;
 pub mod admin_audit;
+pub mod openapi;
 
 use std::io;
 use std::time::Duration;

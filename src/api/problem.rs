@@ -109,6 +109,29 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind that is not a refusal by the exchange.
+    pub const OWN: [Kind; 19] = [
+        Kind::InvalidRequest,
+        Kind::MissingApiKey,
+        Kind::InvalidApiKey,
+        Kind::Forbidden,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::NotAcceptable,
+        Kind::RequestTimeout,
+        Kind::LengthRequired,
+        Kind::ContentTooLarge,
+        Kind::UriTooLong,
+        Kind::UnsupportedMediaType,
+        Kind::HeadersTooLarge,
+        Kind::Internal,
+        Kind::Overloaded,
+        Kind::OutOfReach,
+        Kind::Stopping,
+        Kind::JournalUnavailable,
+        Kind::OutcomeUnknown,
+    ];
+
     /// Its HTTP status.
     pub const fn status(self) -> StatusCode {
         match self {

@@ -60,7 +60,7 @@ pub struct Route {
 }
 
 /// The table, part by part.
-fn table() -> Vec<Route> {
+pub fn table() -> Vec<Route> {
     let parts = [public(), trading(), admin_catalogue(), admin_accounts(), admin_audit()];
     parts.into_iter().flatten().collect()
 }
