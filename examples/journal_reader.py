@@ -68,7 +68,7 @@ KINDS = {
     23: ("advance_clock", {}),
 }
 # Ranges by field; a price of void_market may also be 0 or 100.
-RANGES = {"role": (1, 2), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
+RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
           "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),

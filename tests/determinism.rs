@@ -253,7 +253,7 @@ fn commands_alike() -> Vec<Command> {
         Command::CloseMarket { market },
         key(Role::Trader, 1),
         key(Role::Operator, 1),
-        key(Role::Trader, 2),
+        key(Role::Reader, 2),
         Command::RevokeKey { user: UserNo(0), key: KeyNo(0) },
         Command::Deposit { user, amount: Money::new(1) },
         Command::Deposit { user: UserNo(2), amount: Money::new(1) },

@@ -192,7 +192,7 @@ fn fields(command: &Command) -> Value {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }
         Command::AddKey { user, role, label, hash } => json!({ "user": user.0,
-            "role": match role { Role::Trader => 1, Role::Operator => 2 }, "label": label,
+            "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 }, "label": label,
             "hash": data_encoding::HEXLOWER.encode(&hash.0) }),
         Command::RevokeKey { user, key } => json!({ "user": user.0, "key": key.0 }),
         Command::Deposit { user, amount } | Command::Withdraw { user, amount } => {

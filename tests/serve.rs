@@ -58,11 +58,15 @@ impl Server {
     }
 
     fn ask(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
+        self.ask_at(method, &format!("/api/v1{path}"), key, body)
+    }
+
+    fn ask_at(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let body = body.map_or_else(String::new, Value::to_string);
         write!(
             stream,
-            "{method} /api/v1{path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
              Content-Type: application/json\r\nConnection: close\r\n\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
@@ -333,9 +337,10 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("untouched");
     let folder = folder.to_str().unwrap();
-    let cases: [(&[&str], Option<&str>, &str); 4] = [
+    let cases: [(&[&str], Option<&str>, &str); 5] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
         (&["serve", "--listen", "nowhere", "--data", folder], None, "nowhere"),
+        (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
@@ -370,6 +375,35 @@ fn help_teaches() {
     ] {
         assert!(help.contains(word), "{word} in\n{help}");
     }
+}
+
+#[test]
+fn completions_name_the_commands_and_their_flags() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = run(&["completions", shell], None);
+        assert_eq!(output.status.code(), Some(0));
+        let script = String::from_utf8(output.stdout).unwrap();
+        for word in ["openoutcry", "serve", "play", "completions", "log-format", "rate-writes"] {
+            assert!(script.contains(word), "{word} for {shell}");
+        }
+    }
+    assert_eq!(run(&["completions", "dos"], None).status.code(), Some(2));
+}
+
+#[test]
+fn limits_are_set_by_flags_and_told_by_the_server() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = serve(data.path());
+    command.args(["--rate-reads", "7:9", "--rate-cancels", "0"]);
+    let server = Server::from(command);
+    let (keys, _) = traded(&server);
+    let limits: Value = serde_json::from_str(&server.get("/account/limits", &keys[0])).unwrap();
+    assert_eq!((&limits["reads"]["perSecond"], &limits["reads"]["burst"]), (&json!(7), &json!(9)));
+    assert_eq!((&limits["writes"]["perSecond"], &limits["cancels"]), (&json!(2000), &Value::Null));
+    let ready = server.ask_at("GET", "/readyz", KEY, None);
+    assert_eq!(ready, (200, "{\"status\":\"ready\"}".to_owned()));
+    let (status, page) = server.ask_at("GET", "/metrics", KEY, None);
+    assert!(status == 200 && page.contains("openoutcry_resident_memory_bytes "), "{page}");
 }
 
 /// Connections are bounded by what the system gives, so that clients who hold all they can get

@@ -23,7 +23,9 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let id = form.finish(id)?;
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
-        Ok(KeysJson { keys: view.accounts.keys_of(user).map(KeyJson::from).collect() })
+        let keys = view.accounts.keys_of(user);
+        let keys = keys.map(|row| KeyJson::new(row, call.keyring.last_used(row.no))).collect();
+        Ok(KeysJson { keys })
     })?;
     Reply::ok(sequence, &keys)
 }
@@ -33,7 +35,10 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
     let (user, key) = form.finish(ids)?;
-    let (sequence, key) = call.look(|view| Ok(KeyJson::from(key_of(view, user, key)?)))?;
+    let (sequence, key) = call.look(|view| {
+        let row = key_of(view, user, key)?;
+        Ok(KeyJson::new(row, call.keyring.last_used(row.no)))
+    })?;
     Reply::ok(sequence, &key)
 }
 
@@ -52,7 +57,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
             Effect::KeyAdded { key, .. } => Some(*key),
             _ => None,
         });
-        view.accounts.key(added?).map(|row| (row.id, KeyJson::from(row)))
+        view.accounts.key(added?).map(|row| (row.id, KeyJson::new(row, None)))
     };
     let (sequence, (key_id, row)) = call.submit_and_look(command, look).await?;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
@@ -60,7 +65,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
 }
 
 /// A key's label; the one by which the command line knows its own key is taken.
-fn key_label(text: &str) -> Read<String> {
+pub fn key_label(text: &str) -> Read<String> {
     if text == START_KEY_LABEL {
         return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
     }

@@ -1,9 +1,12 @@
 //! One request that passed the door: who calls, with what, and how to reach the exchange.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::auth::Caller;
 use super::form::Form;
+use super::keyring::Keyring;
 use super::problem::Problem;
 use crate::engine::Engine;
 use crate::engine::pending::Answer;
@@ -24,6 +27,8 @@ pub struct Call {
     pub engine: Engine,
     /// Who asks.
     pub caller: Caller,
+    /// What the door remembers of keys.
+    pub keyring: Arc<Keyring>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.

@@ -152,12 +152,23 @@ pub fn self_trade(text: &str) -> Read<SelfTradePrevention> {
     }
 }
 
-/// `trader` or `operator`.
+/// `reader`, `trader` or `operator`.
 pub fn role(text: &str) -> Read<Role> {
     match text {
+        "reader" => Ok(Role::Reader),
         "trader" => Ok(Role::Trader),
         "operator" => Ok(Role::Operator),
-        _ => Err(Fault::invalid("must be trader or operator")),
+        _ => Err(Fault::invalid("must be reader, trader or operator")),
+    }
+}
+
+/// `read`, `trade` or `operator`.
+pub fn scope(text: &str) -> Read<Role> {
+    match text {
+        "read" => Ok(Role::Reader),
+        "trade" => Ok(Role::Trader),
+        "operator" => Ok(Role::Operator),
+        _ => Err(Fault::invalid("must be read, trade or operator")),
     }
 }
 
@@ -169,37 +180,38 @@ pub fn market_status(text: &str) -> Read<MarketStatus> {
         .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
 }
 
-fn unit_fault(error: UnitError, form: &'static str) -> Fault {
+/// What is wrong with a decimal, and what it has to be.
+fn unit_fault(error: UnitError, rule: &'static str) -> Fault {
+    let must = |wrong| format!("{wrong}: must be {rule}");
     match error {
-        UnitError::Form => Fault::invalid(form),
-        UnitError::Precision => Fault::new(FieldCode::InvalidValue, "has too many decimals"),
-        UnitError::Range => Fault::new(FieldCode::OutOfBounds, "is out of range"),
+        UnitError::Form => Fault::new(FieldCode::InvalidValue, format!("must be {rule}")),
+        UnitError::Precision => Fault::new(FieldCode::InvalidValue, must("has too many decimals")),
+        UnitError::Range => Fault::new(FieldCode::OutOfBounds, must("is out of range")),
     }
 }
 
 /// An order's price (interface 4.5).
 pub fn tick(text: &str) -> Read<Tick> {
-    Tick::parse(text).map_err(|error| unit_fault(error, "must be 0.01 to 0.99, as in 0.60"))
+    let rule = "0.01 to 0.99 in steps of 0.01, as in 0.60";
+    Tick::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// An order's quantity (semantics 1).
 pub fn lots(text: &str) -> Read<Lots> {
-    Lots::parse(text).map_err(|error| {
-        unit_fault(error, "must be digits, and after a point at most six more, as in 2.5")
-    })
+    let rule = "more than 0, at most 100000000, in steps of 0.000001, as in 2.5";
+    Lots::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// An amount of money, more than zero.
 pub fn money(text: &str) -> Read<Money> {
-    Money::parse(text).map_err(|error| {
-        unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
-    })
+    let rule = "more than 0, in steps of 0.00000001, as in 25.00";
+    Money::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// A settlement price.
 pub fn settlement_price(text: &str) -> Read<SettlementPrice> {
-    SettlementPrice::parse(text)
-        .map_err(|error| unit_fault(error, "must be 0.00 to 1.00, as in 0.50"))
+    let rule = "0.00 to 1.00 in steps of 0.01, as in 0.50";
+    SettlementPrice::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// A moment in RFC 3339 with any offset; parts of a millisecond are cut off.
@@ -281,6 +293,7 @@ pub fn words(text: &str, bytes_max: usize) -> Read<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::units::ORDER_LOTS_MAX;
 
     #[test]
     fn only_the_hyphenated_form_is_a_uuid() {
@@ -303,6 +316,24 @@ mod tests {
         for bad in ["", "+1", "-1", "1.0", "1e3", " 1", "٣"] {
             assert!(digits(bad).is_err(), "{bad}");
         }
+    }
+
+    /// Whoever writes a wrong decimal is told what a right one is, whatever is wrong with it.
+    #[test]
+    fn a_wrong_decimal_is_answered_with_what_is_allowed() {
+        let detail = |fault: Option<Fault>| fault.unwrap().detail.into_owned();
+        for bad in ["0.605", "1", "0.00", "0.6 ", "-0.10", "60", ""] {
+            let told = detail(tick(bad).err());
+            assert!(told.contains("0.01 to 0.99 in steps of 0.01"), "{bad}: {told}");
+        }
+        assert!(detail(lots("0.0000001").err()).starts_with("has too many decimals"));
+        assert!(detail(lots("0").err()).starts_with("is out of range"));
+        for bad in ["0", "100000001", "0.0000001", "1e3"] {
+            assert!(detail(lots(bad).err()).contains("at most 100000000"), "{bad}");
+        }
+        assert_eq!(lots("100000000").map(Lots::get), Ok(ORDER_LOTS_MAX));
+        assert!(detail(money("0").err()).contains("more than 0"));
+        assert!(detail(settlement_price("1.01").err()).contains("0.00 to 1.00"));
     }
 
     #[test]

@@ -15,7 +15,9 @@ pub struct Reply {
     pub sequence: Sequence,
     /// Where the created thing is to be found.
     pub location: Option<String>,
-    /// JSON; nothing where the status has no content.
+    /// The body's media type; JSON where there is none.
+    pub media: Option<&'static str>,
+    /// What is said; nothing where the status has no content.
     pub body: Vec<u8>,
 }
 
@@ -24,7 +26,13 @@ impl Reply {
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
         let body = serde_json::to_vec(content)
             .map_err(|_| Problem::internal("an answer could not be printed"))?;
-        Ok(Reply { status: StatusCode::OK, sequence, location: None, body })
+        Ok(Reply { status: StatusCode::OK, sequence, location: None, media: None, body })
+    }
+
+    /// An answer that is no JSON.
+    pub fn text(sequence: Sequence, media: &'static str, body: String) -> Reply {
+        let (status, body) = (StatusCode::OK, body.into_bytes());
+        Reply { status, sequence, location: None, media: Some(media), body }
     }
 
     /// The answer to a creation: the created thing and where it is.
@@ -39,6 +47,7 @@ impl Reply {
 
     /// An answer that has nothing to say.
     pub const fn no_content(sequence: Sequence) -> Reply {
-        Reply { status: StatusCode::NO_CONTENT, sequence, location: None, body: Vec::new() }
+        let status = StatusCode::NO_CONTENT;
+        Reply { status, sequence, location: None, media: None, body: Vec::new() }
     }
 }

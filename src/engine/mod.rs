@@ -8,6 +8,8 @@
 
 pub mod clock;
 pub mod halt;
+pub mod histogram;
+pub mod meter;
 pub mod pending;
 pub mod due;
 pub mod sequencer;
@@ -21,6 +23,7 @@ pub mod start;
 pub mod past;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -31,6 +34,7 @@ use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use meter::Meter;
 use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
@@ -45,6 +49,7 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    meter: Arc<Meter>,
     past: Past,
     snapshots: Arc<SnapshotBoard>,
 }
@@ -102,7 +107,8 @@ impl Engine {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (reply, answer) = ReplySlot::new(look);
-        match self.intake.try_send(Intake::Command(Pending { command, reply })) {
+        let since = Instant::now();
+        match self.intake.try_send(Intake::Command(Pending { command, reply, since })) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
@@ -112,6 +118,16 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// How many commands wait for the sequencer.
+    pub fn intake_waiting(&self) -> usize {
+        self.intake.len()
+    }
+
+    /// What the engine's stations tell of their work.
+    pub const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
     }
 
     /// What was, from the journal.

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
@@ -58,6 +59,8 @@ pub struct Pending {
     pub command: Command,
     /// Where the answer goes.
     pub reply: ReplySlot,
+    /// When it was handed in: only ever told, never acted on.
+    pub since: Instant,
 }
 
 /// What the intake takes.

@@ -4,13 +4,14 @@
 //! one, so an idle venue answers at once and a busy one fills larger blocks.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::meter::Meter;
 use super::pending::{Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
 use crate::exchange::command::{Command, Record};
@@ -54,6 +55,8 @@ pub struct Sequencer<J> {
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
+    /// Where to tell of the work.
+    pub meter: Arc<Meter>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
@@ -101,9 +104,10 @@ impl<J: Journal> Sequencer<J> {
         blocks: Sender<Sequenced>,
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
+        meter: Arc<Meter>,
     ) -> Sequencer<J> {
         let (last_clock, last_records, stopping) = (Sequence::ZERO, 0, false);
-        Sequencer { journal, intake, blocks, due, halt, last_clock, last_records, stopping }
+        Sequencer { journal, intake, blocks, due, halt, meter, last_clock, last_records, stopping }
     }
 
     /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
@@ -180,10 +184,11 @@ impl<J: Journal> Sequencer<J> {
 
     /// A command that a record can hold; any other is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
-        let Intake::Command(Pending { command, reply }) = intake else {
+        let Intake::Command(Pending { command, reply, since }) = intake else {
             self.stopping = true;
             return None;
         };
+        self.meter.sequencer.intake_wait.count_since(since);
         if record::admit(&command).is_ok() {
             return Some((command, Some(reply)));
         }
@@ -236,7 +241,8 @@ impl<J: Journal> Sequencer<J> {
     }
 
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
-        let OpenBlock { builder, replies, .. } = open;
+        let OpenBlock { builder, replies, last, .. } = open;
+        let began = Instant::now();
         let appended = match builder.build(self.due.results()) {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
@@ -246,6 +252,10 @@ impl<J: Journal> Sequencer<J> {
         };
         match appended {
             Ok(block) => {
+                let told = &self.meter.sequencer;
+                told.append.count_since(began);
+                told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
+                told.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
                     let died = HaltReason::ThreadDied("matcher");
                     let reason = self.halt.reason().unwrap_or(died);

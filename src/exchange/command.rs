@@ -173,8 +173,10 @@ pub struct PlaceOrder {
 }
 
 /// What an API key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// Reads for its user.
+    Reader,
     /// Trades and reads for its user.
     Trader,
     /// Also runs the venue.

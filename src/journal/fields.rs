@@ -218,6 +218,7 @@ pub const fn role_number(role: Role) -> u8 {
     match role {
         Role::Trader => 1,
         Role::Operator => 2,
+        Role::Reader => 3,
     }
 }
 
@@ -226,6 +227,7 @@ pub const fn role(number: u8) -> Result<Role, BadField> {
     match number {
         1 => Ok(Role::Trader),
         2 => Ok(Role::Operator),
+        3 => Ok(Role::Reader),
         _ => Err(BadField("role")),
     }
 }
@@ -247,7 +249,7 @@ mod tests {
         for byte in 0..=u8::MAX {
             assert_eq!(outcome(byte, "x").map_or(0, outcome_number), pick(byte, 2));
             assert_eq!(side(byte).map_or(0, side_number), pick(byte, 2));
-            assert_eq!(role(byte).map_or(0, role_number), pick(byte, 2));
+            assert_eq!(role(byte).map_or(0, role_number), pick(byte, 3));
             assert_eq!(self_trade(byte).map_or(0, self_trade_number), pick(byte, 3));
             assert_eq!(condition(byte).map_or(0, condition_number), pick(byte, 4));
             let force = time_in_force(byte, None).map_or(0, |t| time_in_force_number(t).0);

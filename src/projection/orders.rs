@@ -138,6 +138,11 @@ impl Orders {
         all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
     }
 
+    /// How many orders stand. O(1).
+    pub fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
     pub fn of_in(
         &self,
@@ -349,6 +354,7 @@ mod tests {
         assert_eq!(made.id, paid.id);
         assert_eq!(made.id.sequence(), Sequence::new(3));
         assert_eq!((open(&orders, ANN), open(&orders, BOB)), (vec![2], vec![]));
+        assert_eq!(orders.open_count(), 1);
     }
 
     #[test]

@@ -55,6 +55,7 @@ impl Server {
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
+            .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
             // So often that kills come while one is taken, and starts begin with one.
             .args(["--snapshot-every", "50"])
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)

@@ -73,7 +73,12 @@ fn venue_command() -> BoxedStrategy<Command> {
             profile_name,
             profile_pic
         }),
-        (user(), prop_oneof![Just(Role::Trader), Just(Role::Operator)], text(), any::<[u8; 32]>())
+        (
+            user(),
+            prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)],
+            text(),
+            any::<[u8; 32]>()
+        )
             .prop_map(|(user, role, label, hash)| Command::AddKey {
                 user,
                 role,

@@ -10,6 +10,7 @@
 mod client;
 mod shape;
 mod shapes;
+mod schema;
 mod venue;
 mod paging;
 #[path = "../faults/mod.rs"]
@@ -36,10 +37,17 @@ mod admin_users;
 mod admin_keys;
 mod admin_audit;
 mod admin_journal;
+mod described;
+mod examples;
 mod methods;
 mod messages;
 mod bodies;
 mod halted;
+mod operations;
+mod metrics;
+mod account_limits;
+mod account_keys;
+mod request_ids;
 mod reads;
 mod dice;
 mod damage;

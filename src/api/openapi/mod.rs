@@ -1,4 +1,4 @@
-//! The description of the interface that clients read: `GET /api/v1/openapi.json`, OpenAPI 3.1.
+//! The description of the interface that clients read: `GET /api/v1/openapi.json`, `OpenAPI` 3.1.
 //!
 //! Texts and schemas are kept beside this file in a shorthand; who may ask, what may be sent and
 //! which errors there can be comes from the table of routes and the kinds of problems themselves.
@@ -7,12 +7,16 @@
 pub mod operations;
 pub mod shorthand;
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::operations::{Line, all_kinds};
 use self::shorthand::Members;
+use super::door::Door;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::reply::Reply;
 use super::routes::{self, Route};
 use super::wire;
 
@@ -22,6 +26,19 @@ const OBJECTS: &str = include_str!("objects.json");
 const RECORDS: &str = include_str!("records.json");
 const OPERATIONS: &str = include_str!("operations.json");
 const EXAMPLES: &str = include_str!("examples.json");
+
+/// What begins the paths of the pages that show the document to people: it does not tell of itself.
+const PAGES: &str = "/docs";
+
+/// The document as it is sent: made once, as nothing in it changes while the process runs.
+static PRINTED: LazyLock<Result<String, Unfit>> =
+    LazyLock::new(|| Ok(serde_json::to_string(&document()?)?));
+
+/// `GET /api/v1/openapi.json`. Needs no key: it tells of the interface, nothing of the venue.
+pub fn describe(door: &Door) -> Result<Reply, Problem> {
+    let printed = PRINTED.as_ref().map_err(|_| Problem::internal("the description is unfit"))?;
+    Ok(Reply::text(door.venue().sequence(), "application/json", printed.clone()))
+}
 
 /// Why there is no document. What it is made of is compiled in, so no running server meets this.
 #[derive(Debug, thiserror::Error)]
@@ -123,15 +140,16 @@ pub fn document() -> Result<Value, Unfit> {
         },
         "servers": [{ "url": "/", "description": "This venue." }],
         "tags": tags(&frame),
-        "security": [{ "traderKey": [] }],
+        "security": [{ "readerKey": [] }],
         "paths": paths(&frame)?,
         "components": {
             "schemas": schemas,
             "headers": frame.headers,
             "examples": problems,
             "securitySchemes": {
-                "traderKey": key("Any key of the venue. An operator's key may ask everything."),
-                "operatorKey": key("A key of an operator."),
+                "readerKey": key("Any key of the venue."),
+                "traderKey": key("A key that may trade, or an operator's."),
+                "operatorKey": key("An operator's key, which may ask everything."),
             },
         },
     }))
@@ -149,7 +167,8 @@ fn key(about: &str) -> Value {
 /// The operations of every path. A route without one is as wrong as one without a route.
 fn paths(frame: &Frame) -> Result<Members, Unfit> {
     let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
-    let routes = routes::table();
+    let mut routes = routes::table();
+    routes.retain(|route| !route.template.starts_with(PAGES));
     for line in &lines {
         if !routes.iter().any(|route| line.tells_of(route)) {
             return Err(Unfit::Stray(format!("{line:?}")));
@@ -167,7 +186,7 @@ fn paths(frame: &Frame) -> Result<Members, Unfit> {
 }
 
 fn full_path(route: &Route) -> String {
-    format!("{}{}", routes::BASE, route.template)
+    format!("{}{}", route.base(), route.template)
 }
 
 /// A problem of this kind, printed as the server prints it.
@@ -185,4 +204,73 @@ fn example_of(kind: Kind, frame: &Frame) -> Result<Value, Unfit> {
     // Several kinds share a code; the example shows the plain one.
     problem.kind = kind;
     Ok(serde_json::from_slice(&wire::problem::print(&problem, "19aa2f6c1f3-7")?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_described_and_nothing_else() {
+        let document = document().unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        let described: usize = paths.values().map(|path| path.as_object().unwrap().len()).sum();
+        let routes = routes::table();
+        let shown = routes.iter().filter(|route| !route.template.starts_with(PAGES));
+        assert_eq!(described, shown.count());
+    }
+
+    /// Codes as they stand in the source, whatever the lists beside them say.
+    fn codes_in(source: &str) -> Vec<&str> {
+        let code = |text: &&str| {
+            text.len() > 3 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        };
+        let lines = source.split("#[cfg(test)]").next().unwrap().lines();
+        let after = lines.filter_map(|line| line.split_once("=> \"")?.1.split('"').next());
+        after.filter(code).collect()
+    }
+
+    #[test]
+    fn every_code_is_listed_with_what_it_means() {
+        let document = document().unwrap();
+        let schemas = &document["components"]["schemas"];
+        let problem = include_str!("../problem.rs");
+        let (fields, kinds) = problem.split_at(problem.find("pub enum Kind").unwrap());
+        for (name, sources) in [
+            ("FieldCode", vec![fields]),
+            ("ErrorCode", vec![kinds, include_str!("../../exchange/reject.rs")]),
+        ] {
+            let listed = schemas[name]["enum"].as_array().unwrap();
+            let found: Vec<&str> = sources.into_iter().flat_map(codes_in).collect();
+            assert!(found.len() > 7, "{found:?}");
+            for code in &found {
+                // The only two that no client meets under their own name.
+                let hidden = *code == "DEADLINE_NOT_IN_FUTURE";
+                assert!(hidden || listed.contains(&json!(code)), "{code} is not in {name}");
+            }
+            let extra = listed.iter().find(|code| !found.contains(&code.as_str().unwrap()));
+            assert_eq!(extra, None);
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn visit(json: &Value, document: &Value, count: &mut usize) {
+            match json {
+                Value::Object(members) => {
+                    if let Some(Value::String(reference)) = members.get("$ref") {
+                        let place = reference.strip_prefix('#').unwrap();
+                        assert!(document.pointer(place).is_some(), "{reference}");
+                        *count += 1;
+                    }
+                    members.values().for_each(|member| visit(member, document, count));
+                }
+                Value::Array(parts) => parts.iter().for_each(|p| visit(p, document, count)),
+                _ => {}
+            }
+        }
+        let (document, mut count) = (document().unwrap(), 0);
+        visit(&document, &document, &mut count);
+        assert!(count > 500);
+    }
 }

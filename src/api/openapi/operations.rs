@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::shorthand::{Members, reference};
 use super::{Frame, Unfit};
 use crate::api::problem::Kind;
-use crate::api::routes::{BodyRule, Endpoint, Route};
-use crate::exchange::command::Role;
+use crate::api::routes::{Access, BodyRule, Endpoint, Lane, Route};
 
 /// What is kept of an operation.
 #[derive(Debug, Deserialize)]
@@ -26,7 +25,7 @@ pub struct Line {
     query: Vec<String>,
     /// Schema of the body.
     body: Option<String>,
-    /// Status and, after a space, schema of a success.
+    /// Status of a success, its schema, and its media type if that is not JSON, after spaces.
     answer: String,
     /// What it may be refused for beside what its route says.
     #[serde(default)]
@@ -109,7 +108,7 @@ impl Line {
     ) -> Result<Value, Unfit> {
         let mut responses = Members::new();
         let (status, schema) = self.answer.split_once(' ').unwrap_or((&self.answer, ""));
-        responses.insert(status.to_owned(), success(status, schema, example));
+        responses.insert(status.to_owned(), success(route, status, schema, example));
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
         let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
@@ -128,9 +127,11 @@ impl Line {
 
 /// Who may ask.
 fn security(route: &Route) -> Value {
-    match route.role {
-        Role::Operator => json!([{ "operatorKey": [] }]),
-        Role::Trader => json!([{ "traderKey": [] }]),
+    match route.access {
+        Access::Everybody => json!([]),
+        Access::Keys => json!([{ "readerKey": [] }]),
+        Access::Traders => json!([{ "traderKey": [] }]),
+        Access::Operators => json!([{ "operatorKey": [] }]),
     }
 }
 
@@ -151,17 +152,15 @@ fn kind(code: &str) -> Option<Kind> {
 
 /// What a request to this route may be told whatever it asks.
 fn kinds(route: &Route) -> Vec<Kind> {
-    let mut kinds = vec![
-        Kind::InvalidRequest,
-        Kind::MissingApiKey,
-        Kind::InvalidApiKey,
-        Kind::NotAcceptable,
-        Kind::UriTooLong,
-        Kind::HeadersTooLarge,
-        Kind::Internal,
-        Kind::Overloaded,
-    ];
-    if route.role == Role::Operator {
+    let mut kinds = vec![Kind::UriTooLong, Kind::HeadersTooLarge, Kind::Internal, Kind::Overloaded];
+    if route.access != Access::Everybody {
+        kinds.extend([Kind::InvalidRequest, Kind::MissingApiKey, Kind::InvalidApiKey]);
+        kinds.push(Kind::Starting);
+    }
+    if route.lane != Lane::Probes {
+        kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
+    }
+    if matches!(route.access, Access::Traders | Access::Operators) {
         kinds.push(Kind::Forbidden);
     }
     if path_parts(route.template).next().is_some() {
@@ -174,7 +173,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType]);
     }
     match route.endpoint {
-        Endpoint::Read(_) => {}
+        Endpoint::Probe(_) | Endpoint::Read(_) => {}
         Endpoint::Past(_) => kinds.push(Kind::OutOfReach),
         Endpoint::Write(_) => kinds.extend([
             Kind::ContentTooLarge,
@@ -186,8 +185,11 @@ fn kinds(route: &Route) -> Vec<Kind> {
     kinds
 }
 
-fn success(status: &str, schema: &str, example: Option<&Value>) -> Value {
+fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -> Value {
     let mut headers = common_headers();
+    let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+    let limits = limits.into_iter().filter(|_| route.lane != Lane::Probes);
+    headers.extend(limits.map(|name| (name.to_owned(), header(name))));
     if status == "201" {
         headers.insert("Location".to_owned(), header("Location"));
     }
@@ -197,12 +199,17 @@ fn success(status: &str, schema: &str, example: Option<&Value>) -> Value {
         _ => "Done.",
     };
     let mut response = json!({ "description": about, "headers": headers });
+    let example = example.and_then(|example| example.get("answer"));
+    let (media, schema) = match schema.split_once(' ') {
+        Some((schema, media)) => (media, schema),
+        None => ("application/json", schema),
+    };
     if !schema.is_empty() {
         let mut content = json!({ "schema": reference(schema) });
-        if let Some(answer) = example.and_then(|example| example.get("answer")) {
+        if let Some(answer) = example {
             content["example"] = answer.clone();
         }
-        response["content"] = json!({ "application/json": content });
+        response["content"] = json!({ media: content });
     }
     response
 }
@@ -218,6 +225,10 @@ fn failure(status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
         if kind(code).is_some_and(Kind::retry) {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
+    }
+    if status == 429 {
+        let names = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"];
+        headers.extend(names.map(|name| (name.to_owned(), header(name))));
     }
     if status == 401 {
         headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));

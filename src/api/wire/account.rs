@@ -8,7 +8,9 @@ use super::catalogue::PositionMarketJson;
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::command::Role;
 use crate::exchange::ids::{KeyId, MarketId, UserId};
-use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
+use crate::exchange::units::{
+    AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs,
+};
 use crate::projection::ReadModel;
 use crate::projection::accounts::{KeyRow, UserRow};
 use crate::projection::positions::{PositionRow, Resolution};
@@ -67,6 +69,7 @@ pub struct UsersJson {
 /// The interface's name of a role.
 pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
+        Role::Reader => "reader",
         Role::Trader => "trader",
         Role::Operator => "operator",
     }
@@ -80,16 +83,54 @@ pub struct KeyJson {
     role: &'static str,
     label: Text<Arc<str>>,
     created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
 }
 
-impl From<&KeyRow> for KeyJson {
-    fn from(row: &KeyRow) -> Self {
+impl KeyJson {
+    /// Of a key that was last used then, as far as the process knows.
+    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> KeyJson {
         KeyJson {
             key_id: Text(row.id),
             role: role_name(row.role),
             label: Text(Arc::clone(&row.label)),
             created_at: Timestamp(row.created_at),
+            last_used_at: last_used.map(Timestamp),
+            revoked_at: row.revoked_at.map(Timestamp),
+        }
+    }
+}
+
+/// What a key's owner calls its role.
+const fn scope_name(role: Role) -> &'static str {
+    match role {
+        Role::Reader => "read",
+        Role::Trader => "trade",
+        Role::Operator => "operator",
+    }
+}
+
+/// An API key of the caller's, without the key.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnKeyJson {
+    key_id: Text<KeyId>,
+    scope: &'static str,
+    label: Text<Arc<str>>,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+}
+
+impl OwnKeyJson {
+    /// Of a key that was last used then, as far as the process knows.
+    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> OwnKeyJson {
+        OwnKeyJson {
+            key_id: Text(row.id),
+            scope: scope_name(row.role),
+            label: Text(Arc::clone(&row.label)),
+            created_at: Timestamp(row.created_at),
+            last_used_at: last_used.map(Timestamp),
             revoked_at: row.revoked_at.map(Timestamp),
         }
     }
@@ -97,19 +138,19 @@ impl From<&KeyRow> for KeyJson {
 
 /// A user's keys.
 #[derive(Debug, Serialize)]
-pub struct KeysJson {
+pub struct KeysJson<T> {
     /// Oldest first, revoked ones too.
-    pub keys: Vec<KeyJson>,
+    pub keys: Vec<T>,
 }
 
 /// A new API key with the key, shown this once.
 #[derive(Serialize)]
-pub struct NewKeyJson<'a> {
+pub struct NewKeyJson<'a, T> {
     /// The key itself.
     pub key: &'a str,
     /// What is said of it from now on.
     #[serde(flatten)]
-    pub row: KeyJson,
+    pub row: T,
 }
 
 /// A position (interface 2.6, semantics 6).

@@ -15,6 +15,15 @@ struct ProblemJson<'a> {
     request_id: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldErrorJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayJson>,
+}
+
+/// How far a start is: the sequences of the last record applied and of the journal's last.
+#[derive(Serialize)]
+struct ReplayJson {
+    applied: u64,
+    head: u64,
 }
 
 #[derive(Serialize)]
@@ -41,6 +50,10 @@ pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, serde_json:
         code,
         request_id,
         errors: problem.errors.iter().map(FieldErrorJson::from).collect(),
+        replay: problem
+            .replay
+            .as_ref()
+            .map(|done| ReplayJson { applied: done.applied.get(), head: done.head.get() }),
     })
 }
 

@@ -123,7 +123,7 @@ missing!(
 
 imaged_choice!(Outcome { Yes = 1, No = 2 });
 imaged_choice!(Side { Buy = 1, Sell = 2 });
-imaged_choice!(Role { Trader = 1, Operator = 2 });
+imaged_choice!(Role { Trader = 1, Operator = 2, Reader = 3 });
 imaged_choice!(SelfTradePrevention { CancelTaker = 1, CancelMaker = 2, CancelBoth = 3 });
 imaged_choice!(Condition {
     Unconditional = 1,

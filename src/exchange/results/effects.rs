@@ -155,6 +155,7 @@ wrapped! {
     Role: it => match it {
         Role::Trader => 1_u8,
         Role::Operator => 2,
+        Role::Reader => 3,
     };
     SelfTradePrevention: it => match it {
         SelfTradePrevention::CancelTaker => 1_u8,

@@ -135,6 +135,7 @@ impl Reader<'_> {
         let (mut role, mut label, mut hash) = (Role::Trader, name.to_owned(), key_hash(name));
         while let Some(part) = self.next_if_bare() {
             match part {
+                "reader" => role = Role::Reader,
                 "trader" => role = Role::Trader,
                 "operator" => role = Role::Operator,
                 "label" => label = self.quoted()?,

@@ -16,6 +16,7 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
         Effect::UserCreated { user, .. } => format!("user {}", names.of_user(*user)),
         Effect::KeyAdded { user, key, role, .. } => {
             let role = match role {
+                Role::Reader => "reader",
                 Role::Trader => "trader",
                 Role::Operator => "operator",
             };

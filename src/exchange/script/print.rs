@@ -174,8 +174,11 @@ impl Writer<'_> {
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
-        if role == Role::Operator {
-            self.word("operator");
+        match role {
+            Role::Reader => self.word("reader"),
+            // What is not said is a trader.
+            Role::Trader => {}
+            Role::Operator => self.word("operator"),
         }
         if label != name {
             self.part("label", quote(label));

@@ -129,7 +129,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
 }
 
 fn creation() -> BoxedStrategy<Command> {
-    let key = (0..4_u32, any::<bool>(), text(), any::<[u8; 32]>());
+    let key = (0..4_u32, proptest::option::of(any::<bool>()), text(), any::<[u8; 32]>());
     let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX);
     prop_oneof![
         rules.prop_map(|(version, currency, user_open_orders_max, all, supply)| {
@@ -146,7 +146,11 @@ fn creation() -> BoxedStrategy<Command> {
         }),
         key.prop_map(|(user, operator, label, hash)| Command::AddKey {
             user: UserNo(user),
-            role: if operator { Role::Operator } else { Role::Trader },
+            role: match operator {
+                None => Role::Reader,
+                Some(false) => Role::Trader,
+                Some(true) => Role::Operator,
+            },
             label,
             hash: KeyHash(hash),
         }),
