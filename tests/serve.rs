@@ -62,12 +62,25 @@ impl Server {
     }
 
     fn ask_at(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
+        let (status, _, body) = self.send(method, path, key, "", body);
+        (status, body)
+    }
+
+    /// Status, head and body of what comes back; `more` is further lines of the request's head.
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        key: &str,
+        more: &str,
+        body: Option<&Value>,
+    ) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let body = body.map_or_else(String::new, Value::to_string);
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
-             Content-Type: application/json\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n{more}\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         )
@@ -76,7 +89,7 @@ impl Server {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, body.to_owned())
+        (status, head.to_owned(), body.to_owned())
     }
 
     fn get(&self, path: &str, key: &str) -> String {
@@ -204,6 +217,51 @@ fn a_killed_server_comes_back_with_every_byte_it_had_answered() {
     }
     server.post("/trading/orders", &keys[1], &order(&market, "no", "0.50", "1"));
     assert_ne!(everything(&server, &keys, &market), before, "the comparison sees an order");
+}
+
+/// A client whose connection broke asks again, and the server may have been killed meanwhile.
+#[test]
+fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Server::start(data.path());
+    let (keys, market) = traded(&server);
+    let users = server.get("/admin/users", KEY);
+    let users: Value = serde_json::from_str(&users).unwrap();
+    let user = users["users"][0]["id"].as_str().unwrap().to_owned();
+    let mut named = order(&market, "yes", "0.95", "12");
+    named["clientOrderId"] = json!("mm-1");
+    let profile = json!({"profileName": "eve", "profilePic": "https://assets.example.org/p"});
+    let asked = [
+        (&keys[0], "/trading/orders".to_owned(), "", named),
+        (&keys[0], "/trading/orders".to_owned(), "a", order(&market, "yes", "0.95", "1")),
+        (&KEY.to_owned(), "/admin/users".to_owned(), "b", profile),
+        (&KEY.to_owned(), format!("/admin/users/{user}/deposits"), "c", json!({"amount": "7"})),
+        (&KEY.to_owned(), format!("/admin/markets/{market}/suspend"), "d", json!({})),
+    ];
+    let ask = |server: &Server, repeat: bool| -> Vec<(u16, String)> {
+        let answers = asked.iter().map(|(key, path, once, body)| {
+            let once = if once.is_empty() {
+                String::new()
+            } else {
+                format!("Idempotency-Key: {once}\r\n")
+            };
+            let at = format!("/api/v1{path}");
+            let (status, head, answer) = server.send("POST", &at, key, &once, Some(body));
+            assert_eq!(head.contains("idempotent-replay: true"), repeat, "{path}: {head}");
+            assert!(status == 200 || status == 201, "{path}: {answer}");
+            (status, answer)
+        });
+        answers.collect()
+    };
+    let first = ask(&server, false);
+    let before = everything(&server, &keys, &market);
+    for _ in 0..2 {
+        server.signal("KILL");
+        server.process.wait().unwrap();
+        server = Server::start(data.path());
+        assert_eq!(ask(&server, true), first);
+        assert_eq!(everything(&server, &keys, &market), before);
+    }
 }
 
 #[test]

@@ -44,7 +44,11 @@ fn venue(data: &Path) {
         let mut sequence = journal.head().sequence;
         for command in commands {
             sequence = sequence.next();
-            assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+            assert!(
+                builder
+                    .push(Record { sequence, time: TimeMs::default(), once: None, command })
+                    .is_ok()
+            );
         }
         journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     }
@@ -105,7 +109,9 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
     let (mut journal, _) = SledJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
-    assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+    assert!(
+        builder.push(Record { sequence, time: TimeMs::default(), once: None, command }).is_ok()
+    );
     let recorded = Results { through: Sequence::new(5), hash: ResultsHash([1; 32]) };
     journal.append(builder.build(recorded).unwrap()).unwrap();
     drop(journal);

@@ -5,17 +5,19 @@ use super::admin_keys::key_label;
 use super::call::Call;
 use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
+use super::once;
 use super::parse;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use crate::exchange::command::{Command, Role};
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::KeyId;
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
+use crate::projection::answers::Kept;
 
 /// Keys of one user in force at once, so that limits per key are limits of somebody. Several asked
 /// for at the same moment may come to a few more; an operator gives as many as an operator wants.
@@ -63,8 +65,10 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
 }
 
 /// `POST /account/keys/{keyId}/rotate`: a new key in the place of this one. The new one is
-/// journaled first: should the second step fail, both work, and the list shows both.
+/// journaled first: should the second step fail, both work, and the list shows both. It takes no
+/// `Idempotency-Key`: asked twice, it finds no key to replace.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
+    once::refuse(call.once.as_deref())?;
     let mut form = call.form();
     let id = form.path("keyId", parse::key_id);
     let id = form.finish(id)?;
@@ -80,20 +84,27 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     Ok(Reply { sequence, ..reply })
 }
 
+/// Gives a key; it is in this answer and nowhere else, not in the answer to a repetition either.
 async fn give(call: &Call, role: Role, label: String) -> Result<Reply, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let added = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let added = applied.effects.iter().find_map(|effect| match effect {
             Effect::KeyAdded { key, .. } => Some(*key),
             _ => None,
         });
-        view.accounts.key(added?).map(|row| (row.id, OwnKeyJson::new(row, None)))
+        view.accounts.key(added?).map(|row| (row.id, OwnKeyJson::given(row)))
+    };
+    let again = |view: &ReadModel, kept: &Kept| {
+        let Kept::Key(key) = kept else { return None };
+        view.accounts.key(*key).map(|row| (row.id, OwnKeyJson::given(row)))
     };
     let command = Command::AddKey { user, role, label, hash };
-    let (sequence, (id, row)) = call.submit_and_look(command, look).await?;
+    let written = call.submit_and_look(command, look, again).await?;
+    let (id, row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");
-    Reply::created(sequence, location, &NewKeyJson { key: key.reveal(), row })
+    let key = (!written.replayed).then(|| key.reveal());
+    written.created(location, &NewKeyJson { key, row })
 }
 
 fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {

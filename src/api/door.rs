@@ -22,6 +22,7 @@ use super::auth::{self, Caller};
 use super::call::Call;
 use super::keyring::Keyring;
 use super::media;
+use super::once;
 use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
 use super::rates::Allowance;
 use super::reply::Reply;
@@ -34,6 +35,7 @@ use crate::exchange::units::Sequence;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
+const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -102,7 +104,7 @@ impl Door {
         let id = self.request_id(request.headers());
         let method = request.method().clone();
         let mut known = Known::default();
-        let attended = caught(self.attend(request, &mut known)).await;
+        let attended = caught(self.attend(request, &mut known, &id)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         let response = self.respond(outcome, known.allowance, &id);
         let status = response.status().as_u16();
@@ -144,6 +146,7 @@ impl Door {
         &'a self,
         request: Request<B>,
         known: &mut Known<'a>,
+        id: &str,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -162,7 +165,7 @@ impl Door {
             let lane = known.route.map_or(Lane::of_method(request.method()), |route| route.lane);
             known.allowance = self.keyring.admit(&caller, lane);
             refuse_beyond(known.allowance, lane)?;
-            self.ask(caller, found, request).await
+            self.ask(caller, found, request, id).await
         };
         asked.await.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
@@ -175,6 +178,7 @@ impl Door {
         caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
         request: Request<B>,
+        request_id: &str,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -193,7 +197,7 @@ impl Door {
             _ => self.venue.engine()?.clone(),
         };
         let (head, body) = request.into_parts();
-        refuse_idempotency_key(&head.headers)?;
+        let key = once::key(&head.method, &head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -202,8 +206,10 @@ impl Door {
             rule => take_body(&head.headers, rule, body, &self.limits).await?,
         };
         let query = head.uri.query().map(str::to_owned);
-        let keyring = Arc::clone(&self.keyring);
-        let call = Call { engine, caller, keyring, path, query, body };
+        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
+        let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
+        let (keyring, request_id) = (Arc::clone(&self.keyring), request_id.to_owned());
+        let call = Call { engine, caller, keyring, path, query, body, once, request_id };
         match route.endpoint {
             Endpoint::Probe(probe) => probe(self),
             Endpoint::Read(endpoint) => endpoint(&call),
@@ -272,19 +278,6 @@ fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
     }
 }
 
-/// A client that sends this header relies on its request being carried out once. Nothing here sees
-/// to that yet, so it is told so instead of being left to find out.
-fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
-    if !headers.contains_key("idempotency-key") {
-        return Ok(());
-    }
-    Err(Problem::invalid(vec![FieldError {
-        field: "Idempotency-Key".to_owned(),
-        code: FieldCode::InvalidValue,
-        detail: "is not supported: a repeated request would be carried out again".into(),
-    }]))
-}
-
 /// Refuses a head that is larger than any that a client needs.
 fn check_size<B>(request: &Request<B>, limits: &Limits) -> Result<(), Problem> {
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
@@ -351,7 +344,7 @@ where
 }
 
 fn success(reply: Reply) -> Response<Bytes> {
-    let Reply { status, sequence, location, media, body } = reply;
+    let Reply { status, sequence, replayed, location, media, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = status;
@@ -360,6 +353,9 @@ fn success(reply: Reply) -> Response<Bytes> {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }
     headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    if replayed {
+        headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);
     }

@@ -8,8 +8,10 @@ use uuid::Uuid;
 use super::problem::FieldCode;
 use crate::engine::past::Moment;
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Role, SelfTradePrevention, Side};
-use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, UserId};
+use crate::exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
+use crate::exchange::ids::{
+    CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
+};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 
@@ -71,6 +73,26 @@ pub fn market_id(text: &str) -> Read<MarketId> {
 /// An order's id.
 pub fn order_id(text: &str) -> Read<OrderId> {
     uuid(text).map(OrderId::from_uuid)
+}
+
+/// A name that a client gave to something of its own.
+pub fn token(text: &str) -> Read<Token> {
+    let detail = format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
+    Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
+}
+
+/// The same in a path, where `/`, `?`, `#` and `%` are written as `%2F` and the like.
+pub fn token_in_path(text: &str) -> Read<Token> {
+    let malformed = || Fault::invalid("has a % that is not followed by two hexadecimal digits");
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok()).ok_or_else(malformed)?;
+        bytes.push(byte);
+        bytes.extend(part.bytes().skip(2));
+    }
+    token(&String::from_utf8_lossy(&bytes))
 }
 
 /// Category ids, separated by commas.
@@ -172,6 +194,12 @@ pub fn scope(text: &str) -> Read<Role> {
     }
 }
 
+/// `normal`, `cancel-only` or `read-only`.
+pub fn trading_mode(text: &str) -> Read<TradingMode> {
+    let detail = "must be normal, cancel-only or read-only";
+    TradingMode::named(text).ok_or_else(|| Fault::invalid(detail))
+}
+
 /// A market's status, in capitals.
 pub fn market_status(text: &str) -> Read<MarketStatus> {
     MarketStatus::ALL
@@ -206,6 +234,13 @@ pub fn lots(text: &str) -> Read<Lots> {
 pub fn money(text: &str) -> Read<Money> {
     let rule = "more than 0, in steps of 0.00000001, as in 25.00";
     Money::parse(text).map_err(|error| unit_fault(error, rule))
+}
+
+/// What an amount of money may come to, zero too.
+pub fn money_limit(text: &str) -> Read<Money> {
+    Money::parse_limit(text).map_err(|error| {
+        unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
+    })
 }
 
 /// A settlement price.
@@ -307,6 +342,17 @@ mod tests {
         assert!(category_ids(&format!("{id},{id}")).is_ok_and(|ids| ids.len() == 2));
         assert!(category_ids(&format!("{id},")).is_err());
         assert!(category_ids("").is_err());
+    }
+
+    #[test]
+    fn names_in_paths_are_decoded_once() {
+        let read = |text: &str| token_in_path(text).map(|token| token.to_string()).ok();
+        assert_eq!(read("a-1"), Some("a-1".to_owned()));
+        assert_eq!(read("%2Fa%25%2f+"), Some("/a%/+".to_owned()));
+        assert_eq!(read("%2525"), Some("%25".to_owned()));
+        for bad in ["", "%", "%2", "%zz", "a%20b", "%C3%A9", "%+1", "%ff"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
     }
 
     #[test]

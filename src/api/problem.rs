@@ -231,7 +231,9 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
-        | Reject::OrderNotOpen => StatusCode::CONFLICT,
+        | Reject::OrderNotOpen
+        | Reject::ClientOrderIdReused
+        | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
         | Reject::OrderTooLate
         | Reject::QuantityFilled
@@ -240,6 +242,10 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::InsufficientFunds
         | Reject::PostOnlyWouldCross
         | Reject::DepositLimit
+        | Reject::TradingReadOnly
+        | Reject::TradingCancelOnly
+        | Reject::HeartbeatExpired
+        | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         // The engine opens the venue before it takes a command: meeting this is our fault.
         Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
@@ -395,8 +401,10 @@ mod tests {
         400 INVALID_REQUEST
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
         404 ORDER_NOT_FOUND
+        409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
         503 VENUE_NOT_OPEN
     ";

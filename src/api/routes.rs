@@ -11,7 +11,8 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    books, categories, docs, events, markets, metrics, openapi, operations, orders, positions,
+    batch, books, categories, docs, events, markets, metrics, openapi, operations, orders,
+    positions, switches,
 };
 use crate::exchange::command::Role;
 
@@ -170,15 +171,22 @@ fn trading() -> Vec<Route> {
     vec![
         read("/trading/orders", orders::list),
         read("/trading/orders/{orderId}", orders::one),
+        read("/trading/orders/by-client-id/{clientOrderId}", orders::named),
         read("/trading/positions", positions::list),
         read("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
+        read("/trading/heartbeat", switches::heartbeat),
+        write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
+        write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
         cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
         write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
             Box::pin(orders::amend(call))
         }),
         cancel("/trading/orders/{orderId}", |call| Box::pin(orders::cancel(call))),
+        cancel("/trading/orders/by-client-id/{clientOrderId}", |call| {
+            Box::pin(orders::cancel_named(call))
+        }),
     ]
 }
 
@@ -246,6 +254,15 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/venue/mode", switches::venue_mode),
+        post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
+        post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
+        post("/admin/users/{userId}/exposure-limit", |call| {
+            Box::pin(switches::set_exposure_limit(call))
+        }),
+        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Ignored, |call| {
+            Box::pin(switches::lift_exposure_limit(call))
+        }),
         post("/admin/users", |call| Box::pin(admin_users::create(call))),
         post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
         post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),

@@ -103,7 +103,7 @@ mod tests {
             let sequence = journal.head().sequence.next();
             let mut block = BlockBuilder::new(journal.head());
             let (time, command) = (TimeMs::default(), Command::AdvanceClock);
-            block.push(Record { sequence, time, command }).unwrap();
+            block.push(Record { sequence, time, once: None, command }).unwrap();
             durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));

@@ -170,7 +170,7 @@ fn result_of(refused: Reject) -> usize {
 }
 
 /// The kinds of commands, at the places that [`kind`] gives.
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 26] = [
     "open_venue",
     "create_user",
     "add_key",
@@ -193,6 +193,10 @@ const KINDS: [&str; 22] = [
     "amend_order",
     "cancel_order",
     "cancel_orders",
+    "heartbeat",
+    "set_venue_mode",
+    "set_user_mode",
+    "set_exposure_limit",
 ];
 
 /// A command's place in [`KINDS`]; the clock's own is in none, as nobody asked.
@@ -220,6 +224,10 @@ const fn kind(command: &Command) -> usize {
         Command::AmendOrder { .. } => 19,
         Command::CancelOrder { .. } => 20,
         Command::CancelOrders { .. } => 21,
+        Command::Heartbeat { .. } => 22,
+        Command::SetVenueMode { .. } => 23,
+        Command::SetUserMode { .. } => 24,
+        Command::SetExposureLimit { .. } => 25,
         Command::AdvanceClock => usize::MAX,
     }
 }

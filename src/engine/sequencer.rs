@@ -14,7 +14,7 @@ use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
 use super::pending::{Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
-use crate::exchange::command::{Command, Record};
+use crate::exchange::command::{Asked, Command, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
 use crate::journal::{Durable, Journal, JournalError, record};
@@ -66,7 +66,7 @@ pub struct Sequencer<J> {
 }
 
 /// A command waiting for its block, and whoever waits for it.
-type Waiting = (Command, Option<ReplySlot>);
+type Waiting = (Asked, Option<ReplySlot>);
 
 /// A block being filled.
 struct OpenBlock {
@@ -83,15 +83,16 @@ impl OpenBlock {
     }
 
     /// Stamps a command as the next record; gives it back when the block is full.
-    fn push(&mut self, (command, reply): Waiting) -> Option<Waiting> {
+    fn push(&mut self, (asked, reply): Waiting) -> Option<Waiting> {
         let sequence = self.last.next();
-        match self.builder.push(Record { sequence, time: self.time, command }) {
+        let Asked { once, command } = asked;
+        match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
                 self.replies.push(reply);
                 None
             }
-            Err(Refill(record)) => Some((record.command, reply)),
+            Err(Refill(Record { once, command, .. })) => Some((Asked { once, command }, reply)),
         }
     }
 }
@@ -156,7 +157,7 @@ impl<J: Journal> Sequencer<J> {
     fn wait(&mut self) -> Option<Waiting> {
         while !self.stopping {
             if self.due.wants_clock(self.now(), self.last_clock) {
-                return Some((Command::AdvanceClock, None));
+                return Some((Command::AdvanceClock.into(), None));
             }
             match self.intake.recv_timeout(DUE_CHECK_EVERY) {
                 Ok(intake) => {
@@ -184,13 +185,13 @@ impl<J: Journal> Sequencer<J> {
 
     /// A command that a record can hold; any other is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
-        let Intake::Command(Pending { command, reply, since }) = intake else {
+        let Intake::Command(Pending { asked, reply, since }) = intake else {
             self.stopping = true;
             return None;
         };
         self.meter.sequencer.intake_wait.count_since(since);
-        if record::admit(&command).is_ok() {
-            return Some((command, Some(reply)));
+        if record::admit(&asked).is_ok() {
+            return Some((asked, Some(reply)));
         }
         refuse([reply], Refusal::TooLarge);
         None
@@ -204,9 +205,9 @@ impl<J: Journal> Sequencer<J> {
         }
         let mut open = OpenBlock::after(self.journal.head(), self.now());
         // What is due comes before what is asked (semantics 3).
-        let asked = first.0 != Command::AdvanceClock;
+        let asked = first.0.command != Command::AdvanceClock;
         if asked && self.due.wants_clock(open.time, self.last_clock) {
-            open.push((Command::AdvanceClock, None));
+            open.push((Command::AdvanceClock.into(), None));
             self.last_clock = open.last;
         }
         if !asked {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::ReadModel;
 use super::accounts::Accounts;
 use super::activity::Activity;
+use super::answers::Answers;
 use super::catalogue::Catalogue;
 use super::depth::Depth;
 use super::fault::Faults;
@@ -19,11 +20,14 @@ use crate::exchange::image::coding::{
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
 const IMAGE_VERSION: u32 = 1;
+/// Rows that are read before they are put where they belong. Places are far apart in memory: a
+/// short loop over many waits for several of them at a time, and the rows are still at hand.
+pub(super) const BATCH: usize = 512;
 /// Bytes that are written, or read, at once.
 const PAGE_BYTES: usize = 64 << 10;
 
 impl ReadModel {
-    /// Writes the whole model: about 90 bytes an order, 44 a fill, 23 a trade told. Writes in
+    /// Writes the whole model: 86 bytes an order, 34 a fill, 23 a trade told. Writes in
     /// pages, so `out` needs no buffer.
     ///
     /// # Errors
@@ -57,6 +61,7 @@ impl ReadModel {
             orders,
             positions,
             activity,
+            answers,
             watermark,
             time,
             faults,
@@ -71,6 +76,7 @@ impl ReadModel {
         orders.write(sink);
         positions.write(sink);
         activity.write(sink);
+        answers.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<ReadModel, BadImage> {
@@ -92,6 +98,7 @@ impl ReadModel {
             orders: Orders::read(sizes, source)?,
             positions: Positions::read(sizes, source)?,
             activity: Activity::read(sizes, source)?,
+            answers: Answers::read(source)?,
             watermark,
             time,
             faults,
@@ -109,6 +116,9 @@ pub(super) struct Sizes {
     pub markets: usize,
 }
 
+/// A row leads to a user that is not there.
+pub(super) const NO_USER: BadImage = BadImage::Contradiction("a user that does not exist");
+
 impl Sizes {
     /// All users.
     pub fn users(self) -> impl Iterator<Item = UserNo> {
@@ -117,7 +127,7 @@ impl Sizes {
 
     /// That there is such a user.
     pub fn has_user(self, user: UserNo) -> Result<(), BadImage> {
-        hold(user.index() < self.users, "a user that does not exist")
+        if user.index() < self.users { Ok(()) } else { Err(NO_USER) }
     }
 
     /// That there is such a market.

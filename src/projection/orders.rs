@@ -2,16 +2,17 @@
 
 mod image;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use super::Projection;
+use super::chain::{Chain, Place};
 use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
-use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, UserNo};
+use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, UserNo};
 use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 
 /// How far an order has come (semantics 4).
@@ -94,13 +95,22 @@ impl OrderRow {
 }
 
 /// Where a row stands in the table of all orders.
-type Slot = u32;
+type Slot = Place;
+
+/// What an order leads to: the ones before it.
+#[derive(Debug, Clone, Copy)]
+struct OrderLinks {
+    /// Of the same user.
+    of_user: Slot,
+    /// Of the same user, in the same market.
+    in_market: Slot,
+}
 
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {
-    /// In order of placing.
-    all: Vec<Slot>,
+    /// All of them.
+    all: Chain,
     /// Those that stand, in order of placing.
     open: BTreeSet<Slot>,
 }
@@ -110,21 +120,25 @@ struct UserOrders {
 #[derive(Debug, Default)]
 pub struct Orders {
     rows: Vec<OrderRow>,
+    /// One for each row.
+    links: Vec<OrderLinks>,
+    /// Each row's fills, among those of its user.
+    chains: Vec<Chain>,
     open: FxHashMap<OrderNo, Slot>,
     users: Vec<UserOrders>,
-    /// A user's orders of one market, in order of placing.
-    by_market: FxHashMap<(UserNo, MarketNo), Vec<Slot>>,
+    /// A user's orders in one market.
+    by_market: FxHashMap<(UserNo, MarketNo), Chain>,
+    client_ids: FxHashMap<OrderNo, Token>,
+    /// The newest order of each name; ordered, since clients choose the names and could choose
+    /// some that a hash does not tell apart.
+    by_client_id: BTreeMap<(UserNo, Token), Slot>,
     fills: Fills,
 }
 
 impl Orders {
     /// An order. O(1) while it is open, O(log n) for ever.
     pub fn order(&self, order: OrderNo) -> Option<&OrderRow> {
-        let index = match self.open.get(&order) {
-            Some(slot) => *slot as usize,
-            None => self.rows.binary_search_by_key(&order, |row| row.no).ok()?,
-        };
-        self.rows.get(index)
+        self.rows.get(self.index_of(order)?)
     }
 
     /// The order with this outside id, all of it: a right sequence with a wrong time names nothing.
@@ -132,10 +146,20 @@ impl Orders {
         self.order(OrderNo(id.sequence())).filter(|row| row.id == id)
     }
 
+    /// Its owner's own name for an order. O(1).
+    pub fn client_id(&self, order: OrderNo) -> Option<Token> {
+        self.client_ids.get(&order).copied()
+    }
+
+    /// The newest order to which its owner gave this name. O(log n).
+    pub fn order_by_client_id(&self, user: UserNo, id: Token) -> Option<&OrderRow> {
+        self.rows.get(*self.by_client_id.get(&(user, id))? as usize)
+    }
+
     /// A user's orders, newest first.
-    pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
-        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+    pub fn of(&self, user: UserNo) -> impl Iterator<Item = &OrderRow> {
+        let all = self.users.get(user.index()).map_or_else(Chain::default, |orders| orders.all);
+        self.chained(all, |links| links.of_user)
     }
 
     /// How many orders stand. O(1).
@@ -144,13 +168,9 @@ impl Orders {
     }
 
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
-    pub fn of_in(
-        &self,
-        user: UserNo,
-        market: MarketNo,
-    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let all = self.by_market.get(&(user, market)).map_or(&[][..], Vec::as_slice);
-        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+    pub fn of_in(&self, user: UserNo, market: MarketNo) -> impl Iterator<Item = &OrderRow> {
+        let all = self.by_market.get(&(user, market)).copied().unwrap_or_default();
+        self.chained(all, |links| links.in_market)
     }
 
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
@@ -164,14 +184,31 @@ impl Orders {
         self.fills.of(user)
     }
 
-    /// A user's fills in one market, newest first. O(page), whatever was traded elsewhere.
+    /// A user's fills in one market, newest first. O(offset + page), whatever was traded elsewhere.
     pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillList<'_> {
         self.fills.in_market(user, market)
     }
 
-    /// An order's fills, newest first. O(page), whatever else its owner traded.
+    /// An order's fills, newest first. O(offset + page), whatever else its owner traded.
     pub fn fills_of_order(&self, order: &OrderRow) -> FillList<'_> {
-        self.fills.of_order(order.user, order.no)
+        let chain = self.index_of(order.no).and_then(|index| self.chains.get(index));
+        self.fills.of_order(order.user, chain.copied().unwrap_or_default())
+    }
+
+    fn index_of(&self, order: OrderNo) -> Option<usize> {
+        match self.open.get(&order) {
+            Some(slot) => Some(*slot as usize),
+            None => self.rows.binary_search_by_key(&order, |row| row.no).ok(),
+        }
+    }
+
+    fn chained(
+        &self,
+        chain: Chain,
+        link: fn(&OrderLinks) -> Slot,
+    ) -> impl Iterator<Item = &OrderRow> {
+        let slots = chain.places(move |slot| self.links.get(slot as usize).map(link));
+        slots.filter_map(|slot| self.rows.get(slot as usize))
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
@@ -230,10 +267,16 @@ impl Orders {
         let slot = slot.map_err(|_| Fault::NotNext(order.0.get()))?;
         let owner = self.users.get_mut(terms.user.index());
         let owner = owner.ok_or(Fault::UnknownUser(terms.user))?;
-        owner.all.push(slot);
         owner.open.insert(slot);
-        self.by_market.entry((terms.user, terms.market)).or_default().push(slot);
+        let in_market = self.by_market.entry((terms.user, terms.market)).or_default();
+        self.links
+            .push(OrderLinks { of_user: owner.all.push(slot), in_market: in_market.push(slot) });
+        self.chains.push(Chain::default());
         self.open.insert(order, slot);
+        if let Some(id) = terms.client_order_id {
+            self.client_ids.insert(order, id);
+            self.by_client_id.insert((terms.user, id), slot);
+        }
         self.rows.push(OrderRow {
             no: order,
             id: order.id(at.time),
@@ -262,7 +305,9 @@ impl Orders {
         party: Party,
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
-        let row = self.open_row(party.order)?;
+        let unknown = Fault::UnknownOrder(party.order);
+        let slot = *self.open.get(&party.order).ok_or(unknown)? as usize;
+        let row = self.rows.get_mut(slot).ok_or(unknown)?;
         let price = row.wording.yes_price(trade.price);
         row.filled = row.filled.plus(trade.quantity)?;
         row.filled_cost = row.filled_cost.plus(price.times(trade.quantity)?)?;
@@ -285,7 +330,8 @@ impl Orders {
             sequence: at.sequence,
         };
         let (user, whole) = (row.user, row.check_parts());
-        let added = self.fills.add(user, fill);
+        let chain = self.chains.get_mut(slot).ok_or(unknown)?;
+        let added = self.fills.add(user, fill, chain);
         if party.remaining.is_zero() {
             self.finish(user, party.order);
         }

@@ -40,7 +40,8 @@ impl Operation {
     }
 
     pub fn parameters(&self) -> impl Iterator<Item = &'static Value> {
-        self.content["parameters"].as_array().into_iter().flatten()
+        let all = self.content["parameters"].as_array().into_iter().flatten();
+        all.map(|parameter| resolved(&DOCUMENT, parameter))
     }
 
     pub fn body_schema(&self) -> Option<&'static Value> {
@@ -62,17 +63,16 @@ impl Operation {
 /// Holds a request and its answer against the document.
 pub fn check(method: &str, target: &str, body: Option<&[u8]>, answer: &Answer) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let fitting = operations().filter(|o| o.method == method);
-    let found =
-        fitting.filter_map(|o| Some((o.fits(path)?, o))).min_by_key(|(varying, _)| *varying);
-    let Some((_, operation)) = found else {
+    let least = operations().filter_map(|operation| operation.fits(path)).min();
+    let own = |o: &Operation| o.method == method && o.fits(path) == least;
+    let Some(operation) = operations().find(own).filter(|_| least.is_some()) else {
         let known = path.starts_with("/docs") || method == "HEAD";
         assert!(known || answer.status >= 400, "{method} {path} is not described: {answer:?}");
         return;
     };
     let status = answer.status.to_string();
     let response = operation.content["responses"].get(&status);
-    let response = response.unwrap_or_else(|| panic!("{} is undescribed: {answer:?}", status));
+    let response = response.unwrap_or_else(|| panic!("{status} is undescribed: {answer:?}"));
     for (name, _) in &answer.headers {
         let described = response["headers"].as_object().unwrap().keys();
         let known = PLAIN.contains(&name.as_str())
@@ -101,13 +101,14 @@ fn check_request(operation: &Operation, query: &str, body: Option<&[u8]>, answer
     if operation.path.starts_with("/api/v1/openapi") || !operation.path.starts_with("/api/") {
         return;
     }
-    for name in query.split('&').filter(|part| !part.is_empty()) {
-        let name = name.split('=').next().unwrap();
-        let described = operation.parameters().any(|p| p["in"] == "query" && p["name"] == name);
+    for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+        let described = operation.parameters().any(|p| p["in"] == "query" && p["name"] == *name);
         assert!(described, "the parameter {name} is not described: {answer:?}");
     }
     if let (Some(schema), Some(body)) = (operation.body_schema(), body)
         && !body.is_empty()
+        // The operations of a batch are refused one by one, and the answer as a whole is a 200.
+        && operation.id() != "sendBatch"
     {
         let json = serde_json::from_slice(body).unwrap();
         hold("the request", schema, &json, answer);
@@ -134,7 +135,7 @@ fn ask(venue: &Venue, operation: &Operation, query: &[(String, String)], body: &
     let query: Vec<String> = query.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let key = [("x-api-key", venue.operator.key.as_str())];
     let body = operation.body_schema().map(|_| body.to_string());
-    let body = body.as_ref().map(|body| body.as_bytes());
+    let body = body.as_ref().map(String::as_bytes);
     let target = format!("{path}?{}", query.join("&"));
     bare(venue.operator.address, &operation.method, &target, &key, body)
 }
@@ -245,7 +246,10 @@ fn fields_are_read_as_described() {
         let (_, query) = address(&operation);
         let ask = |body: &Value| ask(&venue, &operation, &query, body);
         for (name, field) in schema["properties"].as_object().unwrap() {
-            for wrong in excluded(field, false) {
+            let mut wrong = excluded(field, false);
+            // The operations of a batch are refused one by one.
+            wrong.retain(|value| name != "operations" || value != &json!([[]]));
+            for wrong in wrong {
                 let mut body = example.clone();
                 body[name] = wrong;
                 let answer = ask(&body);

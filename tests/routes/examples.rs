@@ -48,7 +48,7 @@ impl Scene {
         let target = if query.is_empty() { path } else { format!("{path}?{query}") };
         let key = [("x-api-key", by.key.as_str())];
         let sent = (!body.is_null()).then(|| body.to_string());
-        let sent = sent.as_ref().map(|text| text.as_bytes());
+        let sent = sent.as_ref().map(String::as_bytes);
         let answer = bare(by.address, &operation.method, &target, &key, sent);
         let done = operation.content["responses"].get(answer.status.to_string()).is_some();
         assert!(done && answer.status < 400, "{id}: {answer:?}");
@@ -73,6 +73,7 @@ impl Scene {
     fn finish(mut self) -> Value {
         let made = Value::Object(std::mem::take(&mut self.made));
         let patterns = [
+            "^[0-9a-f]{11}-[0-9a-f]+$",
             "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
             "ook_[0-9a-f]{64}",
             "^[0-9a-f]{64}$",
@@ -82,7 +83,7 @@ impl Scene {
         self.plain(&made, &patterns)
     }
 
-    fn plain(&mut self, json: &Value, patterns: &[Regex; 4]) -> Value {
+    fn plain(&mut self, json: &Value, patterns: &[Regex; 5]) -> Value {
         match json {
             Value::String(text) => {
                 let mut text = text.clone();
@@ -112,9 +113,10 @@ impl Scene {
     fn named(&mut self, kind: usize, old: &str) -> String {
         let number = self.names.len() + 1;
         let new = match kind {
-            0 => format!("0192f0c1-2b3c-7d4e-8f50-{number:012x}"),
-            1 => format!("ook_{:064x}", 0),
-            2 => format!("{number:064x}"),
+            0 => "19aa2f6c1f3-7".to_owned(),
+            1 => format!("0192f0c1-2b3c-7d4e-8f50-{number:012x}"),
+            2 => format!("ook_{:064x}", 0),
+            3 => format!("{number:064x}"),
             _ if old.starts_with("2030-") => return old.to_owned(),
             _ => return NOW.to_owned(),
         };
@@ -134,7 +136,7 @@ fn words(pt: &str, en: &str, es: &str) -> Value {
     json!({"pt": pt, "en": en, "es": es})
 }
 
-fn market(question: Value, more: &Value) -> Value {
+fn market(question: &Value, more: &Value) -> Value {
     let outcomes = json!([{"id": "yes", "text": words("Sim", "Yes", "Sí")},
         {"id": "no", "text": words("Não", "No", "No")}]);
     let rules = words("Pelo instituto.", "By the institute.", "Según el instituto.");
@@ -178,7 +180,7 @@ fn catalogue(scene: &mut Scene) -> String {
     let event = id(&scene.show("createEvent", &op, &[], "", event));
     scene.show("reviseEvent", &op, &[&event], "", json!({"highlighted": true}));
     let question = words("Vai chover em Lisboa?", "Will it rain in Lisbon?", "¿Lloverá en Lisboa?");
-    let body = market(question, &json!({"eventId": event, "categoryIds": [category]}));
+    let body = market(&question, &json!({"eventId": event, "categoryIds": [category]}));
     let market = id(&scene.show("createMarket", &op, &[], "", body));
     scene.show("reviseMarket", &op, &[&market], "", json!({"highlighted": true}));
     scene.show("publishMarket", &op, &[&market], "", json!({}));
@@ -206,6 +208,9 @@ fn people(scene: &mut Scene) -> (Trader, Trader) {
     let spare = json!({"role": "reader", "label": "spare"});
     let spare = op.post(&format!("/admin/users/{user}/keys"), &spare).text("keyId");
     scene.show("revokeUserKey", &op, &[&user, &spare], "", Value::Null);
+    scene.show("setExposureLimit", &op, &[&user], "", json!({"limit": "50.00"}));
+    scene.show("liftExposureLimit", &op, &[&user], "", Value::Null);
+    scene.show("setUserMode", &op, &[&user], "", json!({"mode": "normal"}));
     scene.show("listUserKeys", &op, &[&user], "", Value::Null);
     let ann = Trader { id: user, client: scene.venue.client(key["key"].as_str().unwrap()) };
     let ben = scene.venue.trader("ben");
@@ -216,10 +221,11 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     let ann = &ann.client;
     ben.place(market, "SELL", "yes", "0.60", "4");
     let order = json!({"marketId": market, "outcomeId": "yes", "side": "BUY",
-        "orderType": "LIMIT", "price": "0.60", "quantity": "10", "timeInForce": "GTC"});
+        "orderType": "LIMIT", "price": "0.60", "quantity": "10", "clientOrderId": "quote-1"});
     let placed = scene.show("placeOrder", ann, &[], "", order);
     let order = placed["orderId"].as_str().unwrap();
     scene.show("getOrder", ann, &[order], "", Value::Null);
+    scene.show("getNamedOrder", ann, &["quote-1"], "", Value::Null);
     scene.show("amendOrder", ann, &[order], "", json!({"price": "0.58", "quantity": "8"}));
     scene.show("listOrders", ann, &[], &format!("active=true&marketId={market}"), Value::Null);
     scene.show("getDepth", ann, &[market], "outcome=yes&levels=10", Value::Null);
@@ -232,7 +238,10 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("cancelOrder", ann, &[order], "", Value::Null);
     let body = json!({"marketId": market, "outcomeId": "no", "side": "BUY",
         "orderType": "LIMIT", "price": "0.30", "quantity": "5"});
-    ann.post("/trading/orders", &body);
+    let named = super::venue::with(body.clone(), &json!({"clientOrderId": "quote-2"}));
+    let operations = json!([{"place": named}, {"place": body}, {"cancel": {"orderId": order}}]);
+    scene.show("sendBatch", ann, &[], "", json!({"operations": operations}));
+    scene.show("cancelNamedOrder", ann, &["quote-2"], "", Value::Null);
     scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
 }
 
@@ -257,6 +266,10 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     let key = scene.show("rotateKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
     scene.show("revokeKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
     scene.show("listKeys", ann, &[], "", Value::Null);
+    scene.show("sendHeartbeat", ann, &[], "", json!({"timeoutSeconds": 30}));
+    scene.show("getHeartbeat", ann, &[], "", Value::Null);
+    scene.show("setVenueMode", &op, &[], "", json!({"mode": "normal"}));
+    scene.show("getVenueMode", &op, &[], "", Value::Null);
     scene.show("getAuditHead", &op, &[], "", Value::Null);
     scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);
     for probe in ["getHealth", "getReadiness", "getMetrics", "getDescription"] {

@@ -6,7 +6,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 36] = [
+const PATHS: [(&str, &[&str]); 42] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -16,6 +16,8 @@ const PATHS: [(&str, &[&str]); 36] = [
     ("/trading/books/{id}/depth", &["GET"]),
     ("/trading/orders", &["GET", "POST", "DELETE"]),
     ("/trading/orders/{id}", &["GET", "PATCH", "DELETE"]),
+    ("/trading/orders/by-client-id/{id}", &["GET", "DELETE"]),
+    ("/trading/orders/batch", &["POST"]),
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
@@ -23,6 +25,10 @@ const PATHS: [(&str, &[&str]); 36] = [
     ("/account/keys", &["GET", "POST"]),
     ("/account/keys/{id}", &["DELETE"]),
     ("/account/keys/{id}/rotate", &["POST"]),
+    ("/trading/heartbeat", &["GET", "POST"]),
+    ("/admin/venue/mode", &["GET", "POST"]),
+    ("/admin/users/{id}/mode", &["POST"]),
+    ("/admin/users/{id}/exposure-limit", &["POST", "DELETE"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),

@@ -173,6 +173,7 @@ fn beside() -> [(&'static str, Shape); 5] {
         "EXPIRED",
         "MARKET_CLOSED",
         "MARKET_VOIDED",
+        "HEARTBEAT_EXPIRED",
         "OPERATOR",
     ];
     [
@@ -275,8 +276,14 @@ pub fn user() -> Shape {
         ("profilePic", Url),
         ("available", MONEY),
         ("reserved", MONEY),
+        ("mode", OneOf(&["normal", "cancel-only", "read-only"])),
+        ("exposureLimit", nullable(MONEY)),
         ("createdAt", Moment),
     ])
+}
+
+pub fn heartbeat() -> Shape {
+    object([("expiresAt", nullable(Moment)), ("expired", Bool)])
 }
 
 pub fn key() -> Shape {

@@ -262,8 +262,12 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     let (mut journal, recovered) = SledJournal::open(kept.data.path()).unwrap();
     let head = recovered.head;
     let mut block = BlockBuilder::new(&head);
-    let record =
-        Record { sequence: head.sequence.next(), time: head.time, command: Command::AdvanceClock };
+    let record = Record {
+        sequence: head.sequence.next(),
+        time: head.time,
+        once: None,
+        command: Command::AdvanceClock,
+    };
     block.push(record).unwrap();
     let other = Results { through: head.sequence, hash: ResultsHash([1; 32]) };
     journal.append(block.build(other).unwrap()).unwrap();

@@ -145,6 +145,11 @@ pub fn document() -> Result<Value, Unfit> {
         "components": {
             "schemas": schemas,
             "headers": frame.headers,
+            "parameters": { "Idempotency-Key": {
+                "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
+                "description": "A name for this request: repeated within a day under the same \
+                    name, it is done once and answered the same.",
+            } },
             "examples": problems,
             "securitySchemes": {
                 "readerKey": key("Any key of the venue."),

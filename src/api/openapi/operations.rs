@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use super::shorthand::{Members, reference};
 use super::{Frame, Unfit};
 use crate::api::problem::Kind;
 use crate::api::routes::{Access, BodyRule, Endpoint, Lane, Route};
+use crate::exchange::reject::Reject;
 
 /// What is kept of an operation.
 #[derive(Debug, Deserialize)]
@@ -30,6 +32,8 @@ pub struct Line {
     /// What it may be refused for beside what its route says.
     #[serde(default)]
     codes: Vec<String>,
+    /// Said of a `POST` that takes no `Idempotency-Key`.
+    once: Option<bool>,
 }
 
 impl Line {
@@ -69,6 +73,11 @@ impl Line {
         Ok(operation)
     }
 
+    /// Whether a request may be repeated under an idempotency key.
+    fn takes_key(&self, route: &Route) -> bool {
+        route.method == Method::POST && self.once != Some(false)
+    }
+
     fn parameters(
         &self,
         route: &Route,
@@ -97,6 +106,9 @@ impl Line {
             }
             parameters.push(parameter);
         }
+        if self.takes_key(route) {
+            parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
+        }
         Ok(parameters)
     }
 
@@ -109,17 +121,22 @@ impl Line {
         let mut responses = Members::new();
         let (status, schema) = self.answer.split_once(' ').unwrap_or((&self.answer, ""));
         responses.insert(status.to_owned(), success(route, status, schema, example));
+        if self.takes_key(route) {
+            let replay = header("Idempotent-Replay");
+            responses[status]["headers"]["Idempotent-Replay"] = replay;
+        }
+        let reused = self.takes_key(route).then_some(Kind::Refused(Reject::IdempotencyKeyReused));
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
         let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-        for kind in kinds(route).into_iter().chain(own) {
+        for kind in kinds(route).into_iter().chain(own).chain(reused) {
             let codes = by_status.entry(kind.status().as_u16()).or_default();
             if !codes.contains(&kind.code()) {
                 codes.push(kind.code());
             }
         }
         for (status, codes) in by_status {
-            responses.insert(status.to_string(), failure(status, &codes, frame)?);
+            responses.insert(status.to_string(), failure(route, status, &codes, frame)?);
         }
         Ok(Value::Object(responses))
     }
@@ -142,7 +159,6 @@ fn path_parts(template: &str) -> impl Iterator<Item = &str> {
 
 /// Every kind of problem.
 pub fn all_kinds() -> impl Iterator<Item = Kind> {
-    use crate::exchange::reject::Reject;
     Kind::OWN.into_iter().chain(Reject::ALL.into_iter().map(Kind::Refused))
 }
 
@@ -186,10 +202,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
 }
 
 fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -> Value {
-    let mut headers = common_headers();
-    let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
-    let limits = limits.into_iter().filter(|_| route.lane != Lane::Probes);
-    headers.extend(limits.map(|name| (name.to_owned(), header(name))));
+    let mut headers = common_headers(route);
     if status == "201" {
         headers.insert("Location".to_owned(), header("Location"));
     }
@@ -214,8 +227,8 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
     response
 }
 
-fn failure(status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
-    let mut headers = common_headers();
+fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
+    let mut headers = common_headers(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());
     for code in codes {
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
@@ -227,8 +240,7 @@ fn failure(status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
         }
     }
     if status == 429 {
-        let names = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"];
-        headers.extend(names.map(|name| (name.to_owned(), header(name))));
+        headers.insert("Retry-After".to_owned(), header("Retry-After"));
     }
     if status == 401 {
         headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
@@ -244,9 +256,11 @@ fn failure(status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
     }))
 }
 
-fn common_headers() -> Members {
-    let names = ["Sequence", "X-Request-Id"];
-    names.into_iter().map(|name| (name.to_owned(), header(name))).collect()
+fn common_headers(route: &Route) -> Members {
+    let (all, keys) = (["Sequence", "X-Request-Id"], route.lane != Lane::Probes);
+    let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+    let names = all.into_iter().chain(limits.into_iter().filter(|_| keys));
+    names.map(|name| (name.to_owned(), header(name))).collect()
 }
 
 fn header(name: &str) -> Value {

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
-use crate::exchange::command::Role;
+use crate::exchange::command::{Role, TradingMode};
 use crate::exchange::ids::{KeyId, MarketId, UserId};
+use crate::exchange::standing::Heartbeat;
 use crate::exchange::units::{
     AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs,
 };
@@ -40,6 +41,8 @@ pub struct UserJson {
     profile_pic: Text<Arc<str>>,
     available: Text<Money>,
     reserved: Text<Money>,
+    mode: &'static str,
+    exposure_limit: Option<Text<Money>>,
     created_at: Timestamp,
 }
 
@@ -51,6 +54,8 @@ impl From<&UserRow> for UserJson {
             profile_pic: Text(Arc::clone(&row.profile_pic)),
             available: Text(row.balance.available),
             reserved: Text(row.balance.reserved),
+            mode: row.standing.mode.name(),
+            exposure_limit: row.standing.exposure_limit.map(Text),
             created_at: Timestamp(row.created_at),
         }
     }
@@ -64,6 +69,33 @@ pub struct UsersJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
+}
+
+/// What anybody may ask.
+#[derive(Debug, Serialize)]
+pub struct VenueModeJson {
+    mode: &'static str,
+}
+
+impl From<TradingMode> for VenueModeJson {
+    fn from(mode: TradingMode) -> Self {
+        VenueModeJson { mode: mode.name() }
+    }
+}
+
+/// The caller's dead man's switch.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatJson {
+    expires_at: Option<Timestamp>,
+    expired: bool,
+}
+
+impl From<Heartbeat> for HeartbeatJson {
+    fn from(heartbeat: Heartbeat) -> Self {
+        let Heartbeat { until, expired } = heartbeat;
+        HeartbeatJson { expires_at: until.map(Timestamp), expired }
+    }
 }
 
 /// The interface's name of a role.
@@ -98,6 +130,11 @@ impl KeyJson {
             last_used_at: last_used.map(Timestamp),
             revoked_at: row.revoked_at.map(Timestamp),
         }
+    }
+
+    /// A key as it was when given.
+    pub fn given(row: &KeyRow) -> KeyJson {
+        KeyJson { revoked_at: None, ..KeyJson::new(row, None) }
     }
 }
 
@@ -134,6 +171,11 @@ impl OwnKeyJson {
             revoked_at: row.revoked_at.map(Timestamp),
         }
     }
+
+    /// A key as it was when given.
+    pub fn given(row: &KeyRow) -> OwnKeyJson {
+        OwnKeyJson { revoked_at: None, ..OwnKeyJson::new(row, None) }
+    }
 }
 
 /// A user's keys.
@@ -146,11 +188,11 @@ pub struct KeysJson<T> {
 /// A new API key with the key, shown this once.
 #[derive(Serialize)]
 pub struct NewKeyJson<'a, T> {
-    /// The key itself.
-    pub key: &'a str,
+    /// The key itself; nobody can show it again to one who repeats the request.
+    pub key: Option<&'a str>,
     /// What is said of it from now on.
     #[serde(flatten)]
-    pub row: T,
+    pub row: &'a T,
 }
 
 /// A position (interface 2.6, semantics 6).
