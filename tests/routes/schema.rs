@@ -52,6 +52,7 @@ impl Checker<'_> {
                 "type" => is_of_type(rule.as_str().unwrap(), json),
                 "enum" => rule.as_array().unwrap().contains(json),
                 "const" => rule == json,
+                "not" => !faults(self.document, rule, json, self.members).is_empty(),
                 "pattern" => json.as_str().is_none_or(|text| matches(rule.as_str().unwrap(), text)),
                 "format" => has_format(rule.as_str().unwrap(), json),
                 "minimum" => json.as_f64().is_none_or(|n| n >= rule.as_f64().unwrap()),
