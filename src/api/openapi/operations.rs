@@ -202,7 +202,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
 }
 
 fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -> Value {
-    let mut headers = common_headers(route);
+    let mut headers = headers_of(route);
     if status == "201" {
         headers.insert("Location".to_owned(), header("Location"));
     }
@@ -228,7 +228,7 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
 }
 
 fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
-    let mut headers = common_headers(route);
+    let mut headers = headers_of(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());
     for code in codes {
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
@@ -256,7 +256,7 @@ fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<
     }))
 }
 
-fn common_headers(route: &Route) -> Members {
+fn headers_of(route: &Route) -> Members {
     let (all, keys) = (["Sequence", "X-Request-Id"], route.lane != Lane::Probes);
     let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
     let names = all.into_iter().chain(limits.into_iter().filter(|_| keys));
