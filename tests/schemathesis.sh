@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Holds a running server against its own description with schemathesis (PyPI), all checks on, once
 # with an operator's key and once with a trader's. Takes at most a few minutes; the first argument
-# is the seconds for each of the two runs. Skipped where schemathesis is not installed.
+# is the seconds for each of the two runs, the second the seed. Skipped where schemathesis is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-60}
+seed=${2:-1}
 schemathesis=${SCHEMATHESIS:-schemathesis}
 if ! command -v "$schemathesis" > /dev/null || ! command -v curl > /dev/null; then
   echo "schemathesis or curl is not installed: the description is not tried from outside"
@@ -44,7 +45,7 @@ run() {
   shift
   "$schemathesis" --config-file tests/schemathesis.toml run "$api/openapi.json" --url "$base" \
     -H "X-API-Key: $key" --checks all --max-time "$seconds" --request-timeout 30 --workers 2 \
-    --continue-on-failure --seed 1 "$@"
+    --continue-on-failure --seed "$seed" "$@"
 }
 # No operation that stops others: what takes keys away or stops trading is tried by the tests.
 run "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
