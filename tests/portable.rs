@@ -358,6 +358,23 @@ fn an_archive_damaged_before_a_whole_member_is_left_as_it_is_however_short() {
 }
 
 #[test]
+fn an_archive_whose_first_files_were_moved_away_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(6, 2);
+    let later = dir.path().join("00000000000000000005.blocks.gz");
+    portable::export_as(
+        Form::Compressed,
+        durable(&blocks).into_iter().skip(2).map(Ok),
+        &later,
+        |_| (),
+    )
+    .unwrap();
+    let (opened, _) = Archive::open(dir.path()).unwrap();
+    let refused = opened.belongs_to(&journal(&blocks).reader());
+    assert!(matches!(&refused, Err(ArchiveError::Beginning(first)) if *first == later));
+}
+
+#[test]
 fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = chain(4, 2);

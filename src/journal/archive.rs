@@ -62,6 +62,11 @@ pub enum ArchiveError {
         /// What is wrong with it.
         what: String,
     },
+    /// Its first files are gone: it is no copy of a journal any more.
+    #[error(
+        "ARCHIVE_BEGINNING: the files before {0} are gone; put them back, or name an empty folder"
+    )]
+    Beginning(PathBuf),
     /// The archive goes on where the journal has ended: the journal has lost its tail, or an older
     /// copy was put in its place.
     #[error(
@@ -170,6 +175,12 @@ impl Archive {
         let (head, journaled) = (self.head, journal.head().sequence);
         if head == Head::START {
             return Ok(());
+        }
+        let first = segments(&self.folder).map_err(|error| failed(&self.folder, error))?;
+        let first = first.and_then(|files| files.front().cloned());
+        let begins = |first: &PathBuf| *first == segment_path(&self.folder, &Head::START);
+        if let Some(first) = first.filter(|first| !begins(first)) {
+            return Err(ArchiveError::Beginning(first));
         }
         // The first too, so that another journal that is shorter is not taken for a cut one.
         let mut archived = PortableFile::open(&self.folder)
