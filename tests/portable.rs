@@ -405,7 +405,7 @@ fn an_export_has_its_name_only_once_it_is_whole() {
     let dir = tempfile::tempdir().unwrap();
     let (path, partial) = (dir.path().join("j.gz"), dir.path().join("j.gz.partial"));
     // What one that was killed has left.
-    fs::write(&partial, [7; 100_000]).unwrap();
+    fs::write(&partial, vec![7; 100_000]).unwrap();
     let blocks = chain(4, 2);
     let mut seen = 0;
     let head =
