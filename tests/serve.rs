@@ -7,10 +7,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
+use openoutcry::journal::block::Block;
+use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::sled::SledJournal;
 use serde_json::{Value, json};
 
@@ -55,12 +58,29 @@ impl Server {
     }
 
     fn ask(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
+        self.ask_at(method, &format!("/api/v1{path}"), key, body)
+    }
+
+    fn ask_at(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> (u16, String) {
+        let (status, _, body) = self.send(method, path, key, "", body);
+        (status, body)
+    }
+
+    /// Status, head and body of what comes back; `more` is further lines of the request's head.
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        key: &str,
+        more: &str,
+        body: Option<&Value>,
+    ) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let body = body.map_or_else(String::new, Value::to_string);
         write!(
             stream,
-            "{method} /api/v1{path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
-             Content-Type: application/json\r\nConnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n{more}\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         )
@@ -69,7 +89,7 @@ impl Server {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, body.to_owned())
+        (status, head.to_owned(), body.to_owned())
     }
 
     fn get(&self, path: &str, key: &str) -> String {
@@ -197,6 +217,51 @@ fn a_killed_server_comes_back_with_every_byte_it_had_answered() {
     }
     server.post("/trading/orders", &keys[1], &order(&market, "no", "0.50", "1"));
     assert_ne!(everything(&server, &keys, &market), before, "the comparison sees an order");
+}
+
+/// A client whose connection broke asks again, and the server may have been killed meanwhile.
+#[test]
+fn what_was_answered_before_a_kill_is_answered_again_and_not_done_again() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Server::start(data.path());
+    let (keys, market) = traded(&server);
+    let users = server.get("/admin/users", KEY);
+    let users: Value = serde_json::from_str(&users).unwrap();
+    let user = users["users"][0]["id"].as_str().unwrap().to_owned();
+    let mut named = order(&market, "yes", "0.95", "12");
+    named["clientOrderId"] = json!("mm-1");
+    let profile = json!({"profileName": "eve", "profilePic": "https://assets.example.org/p"});
+    let asked = [
+        (&keys[0], "/trading/orders".to_owned(), "", named),
+        (&keys[0], "/trading/orders".to_owned(), "a", order(&market, "yes", "0.95", "1")),
+        (&KEY.to_owned(), "/admin/users".to_owned(), "b", profile),
+        (&KEY.to_owned(), format!("/admin/users/{user}/deposits"), "c", json!({"amount": "7"})),
+        (&KEY.to_owned(), format!("/admin/markets/{market}/suspend"), "d", json!({})),
+    ];
+    let ask = |server: &Server, repeat: bool| -> Vec<(u16, String)> {
+        let answers = asked.iter().map(|(key, path, once, body)| {
+            let once = if once.is_empty() {
+                String::new()
+            } else {
+                format!("Idempotency-Key: {once}\r\n")
+            };
+            let at = format!("/api/v1{path}");
+            let (status, head, answer) = server.send("POST", &at, key, &once, Some(body));
+            assert_eq!(head.contains("idempotent-replay: true"), repeat, "{path}: {head}");
+            assert!(status == 200 || status == 201, "{path}: {answer}");
+            (status, answer)
+        });
+        answers.collect()
+    };
+    let first = ask(&server, false);
+    let before = everything(&server, &keys, &market);
+    for _ in 0..2 {
+        server.signal("KILL");
+        server.process.wait().unwrap();
+        server = Server::start(data.path());
+        assert_eq!(ask(&server, true), first);
+        assert_eq!(everything(&server, &keys, &market), before);
+    }
 }
 
 #[test]
@@ -330,9 +395,10 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("untouched");
     let folder = folder.to_str().unwrap();
-    let cases: [(&[&str], Option<&str>, &str); 4] = [
+    let cases: [(&[&str], Option<&str>, &str); 5] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
         (&["serve", "--listen", "nowhere", "--data", folder], None, "nowhere"),
+        (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
     ];
@@ -359,12 +425,43 @@ fn help_teaches() {
         "OPENOUTCRY_OPERATOR_KEY",
         "OPENOUTCRY_LOG",
         "--log-format",
+        "--archive",
+        "OPENOUTCRY_ARCHIVE",
         "--snapshot-every",
         "OPENOUTCRY_SNAPSHOT_EVERY",
         "SIGTERM",
     ] {
         assert!(help.contains(word), "{word} in\n{help}");
     }
+}
+
+#[test]
+fn completions_name_the_commands_and_their_flags() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = run(&["completions", shell], None);
+        assert_eq!(output.status.code(), Some(0));
+        let script = String::from_utf8(output.stdout).unwrap();
+        for word in ["openoutcry", "serve", "play", "completions", "log-format", "rate-writes"] {
+            assert!(script.contains(word), "{word} for {shell}");
+        }
+    }
+    assert_eq!(run(&["completions", "dos"], None).status.code(), Some(2));
+}
+
+#[test]
+fn limits_are_set_by_flags_and_told_by_the_server() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = serve(data.path());
+    command.args(["--rate-reads", "7:9", "--rate-cancels", "0"]);
+    let server = Server::from(command);
+    let (keys, _) = traded(&server);
+    let limits: Value = serde_json::from_str(&server.get("/account/limits", &keys[0])).unwrap();
+    assert_eq!((&limits["reads"]["perSecond"], &limits["reads"]["burst"]), (&json!(7), &json!(9)));
+    assert_eq!((&limits["writes"]["perSecond"], &limits["cancels"]), (&json!(2000), &Value::Null));
+    let ready = server.ask_at("GET", "/readyz", KEY, None);
+    assert_eq!(ready, (200, "{\"status\":\"ready\"}".to_owned()));
+    let (status, page) = server.ask_at("GET", "/metrics", KEY, None);
+    assert!(status == 200 && page.contains("openoutcry_resident_memory_bytes "), "{page}");
 }
 
 /// Connections are bounded by what the system gives, so that clients who hold all they can get
@@ -460,4 +557,114 @@ fn a_full_disk_refuses_orders_serves_reads_and_loses_nothing_answered() {
     let (sequence, _) = replayed(data.path());
     let all_answered = before.advanced(u64::from(answered));
     assert_eq!(sequence, all_answered, "all that was answered, nothing refused");
+}
+
+fn serve_archived(data: &Path, archive: &Path) -> Command {
+    let mut command = serve(data);
+    command.arg("--archive").arg(archive);
+    command
+}
+
+/// A journal's blocks and its archive's, which must be the same.
+fn same_blocks(data: &Path, archive: &Path) -> Vec<Block> {
+    let (journal, _) = SledJournal::open_existing(data).unwrap();
+    let blocks = |read: &mut dyn Iterator<Item = _>| -> Vec<Block> {
+        read.map(|block: Result<openoutcry::journal::Durable<Block>, _>| (*block.unwrap()).clone())
+            .collect()
+    };
+    let journaled = blocks(&mut journal.read(Sequence::ZERO.next()));
+    let archived = blocks(&mut PortableFile::open(archive).unwrap());
+    assert_eq!(archived, journaled);
+    journaled
+}
+
+/// Orders from several clients at once, until the server is gone.
+fn load_until_killed(mut server: Server, keys: &[String], market: &str, lives: Duration) {
+    std::thread::scope(|scope| {
+        for client in 0..4_usize {
+            let address = &server.address;
+            scope.spawn(move || {
+                let bet = order(market, ["yes", "no"][client % 2], "0.01", "0.01").to_string();
+                let mut sent = 0_u32;
+                while let Ok(mut stream) = TcpStream::connect(address) {
+                    let asked = write!(
+                        stream,
+                        "POST /api/v1/trading/orders HTTP/1.1\r\nHost: test\r\n\
+                         X-API-Key: {}\r\nContent-Type: application/json\r\n\
+                         Connection: close\r\nContent-Length: {}\r\n\r\n{bet}",
+                        keys[client % 2],
+                        bet.len()
+                    );
+                    if asked.is_err() || stream.read_to_end(&mut Vec::new()).is_err() {
+                        break;
+                    }
+                    sent += 1;
+                }
+                assert!(sent > 0, "no load");
+            });
+        }
+        std::thread::sleep(lives);
+        server.signal("KILL");
+        server.process.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_killed_servers_archive_goes_on_without_a_gap_and_is_the_journal_block_for_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, archive) = (dir.path().join("data"), dir.path().join("deep/archive"));
+    let mut server = Server::from(serve_archived(&data, &archive));
+    let (keys, market) = traded(&server);
+    for lives in [1_300, 2_100, 2_900] {
+        load_until_killed(server, &keys, &market, Duration::from_millis(lives));
+        server = Server::from(serve_archived(&data, &archive));
+    }
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("the archive is complete"), "{log}");
+    let blocks = same_blocks(&data, &archive);
+    assert!(blocks.len() > 100, "{} blocks", blocks.len());
+
+    // It is this journal's and no other's.
+    let elsewhere = dir.path().join("elsewhere");
+    let server = Server::start(&elsewhere);
+    traded(&server);
+    server.stop();
+    let other = serve_archived(&elsewhere, &archive).output().unwrap();
+    let told = String::from_utf8(other.stderr).unwrap();
+    assert_eq!(other.status.code(), Some(1), "{told}");
+    assert!(told.contains("ARCHIVE_OTHER_JOURNAL"), "{told}");
+    same_blocks(&data, &archive);
+}
+
+/// `/dev/full` stands for the archive's disk: every write to it fails as on a full one.
+#[test]
+fn a_full_archive_disk_stops_no_trade_and_is_made_up_for_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, archive) = (dir.path().join("data"), dir.path().join("archive"));
+    std::fs::create_dir(&archive).unwrap();
+    let segment = archive.join("00000000000000000001.blocks.gz");
+    std::os::unix::fs::symlink("/dev/full", &segment).unwrap();
+
+    let server = Server::from(serve_archived(&data, &archive));
+    let (keys, market) = traded(&server);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let bet = order(&market, "yes", "0.10", "1");
+    assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(1), "{log}");
+    for told in ["not archived; trading goes on", "the archive ends before the journal", "behind="]
+    {
+        assert!(log.contains(told), "{told} in\n{log}");
+    }
+    assert!(log.contains("stopped sequence="), "the venue ended in order: {log}");
+
+    std::fs::remove_file(&segment).unwrap();
+    let server = Server::from(serve_archived(&data, &archive));
+    // The archiver has looked and found this not yet.
+    std::thread::sleep(Duration::from_millis(400));
+    assert_eq!(server.ask("POST", "/trading/orders", &keys[0], Some(&bet)).0, 200);
+    let (status, log) = server.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(same_blocks(&data, &archive).len() > 10);
 }

@@ -69,7 +69,7 @@ pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
             let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
             let head = heads.get(index).copied().unwrap_or(Head::START);
             let named = if second_failed { second } else { first };
-            name_journal(journal_failure(&error, offset, &head), named)
+            name_journal(source.placed(journal_failure(&error, offset, &head)), named)
         }
         Stop::Failed(failure) => failure,
     })?;

@@ -1,23 +1,44 @@
-//! `export`: a data directory's blocks as a plain file.
+//! `export`: a journal's blocks as a file, plain or compressed.
 
 use std::path::Path;
+use std::{fs, io};
 
 use openoutcry::journal::block::Head;
-use openoutcry::journal::portable::{self, ExportError};
+use openoutcry::journal::portable::{self, ExportError, Form};
 use serde_json::json;
 
 use crate::answer::{Answer, Failure, head_fields};
-use crate::pass::journal_failure;
+use crate::pass::{journal_failure, size};
+use crate::progress::Progress;
 use crate::source::Source;
 
-/// Writes all blocks, byte for byte as they were journaled, to a new file.
-pub fn export(journal: &Path, out: &Path) -> Result<Answer, Failure> {
+/// Writes all blocks, byte for byte as they were journaled, to a new file: compressed if that is
+/// asked for, or if the file's name ends in `.gz`.
+pub fn export(journal: &Path, out: &Path, compress: bool) -> Result<Answer, Failure> {
+    let named = out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    let form = if compress || named { Form::Compressed } else { Form::Plain };
     let mut source = Source::open(journal)?;
-    let exported = portable::export(source.blocks()?, out);
+    let progress = Progress::over(source.extent(), false);
+    let mut sound = Head::START;
+    let exported = portable::export_as(form, source.blocks()?, out, |block| {
+        sound = block.head();
+        progress.passed(size(block.bytes().len()), size(block.records().len()));
+    });
+    drop(progress);
+    let existed = matches!(&exported, Err(ExportError::File(error))
+        if error.kind() == io::ErrorKind::AlreadyExists);
+    if exported.is_err() && !existed {
+        // A part of a journal would be taken for the whole of it. If it stays, it ends early.
+        drop(fs::remove_file(out));
+    }
     match exported {
-        Ok(head) => Ok(Answer::Fields(json!({ "ok": true, "head": head_fields(&head) }))),
+        Ok(head) => Ok(Answer::Fields(json!({
+            "ok": true,
+            "head": head_fields(&head),
+            "compressed": form == Form::Compressed,
+        }))),
         Err(ExportError::Journal(error)) => {
-            Err(journal_failure(&error, source.offset(), &Head::START))
+            Err(source.placed(journal_failure(&error, source.offset(), &sound)))
         }
         Err(ExportError::File(error)) => Err(Failure::writing(out, error)),
     }

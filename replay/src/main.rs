@@ -10,6 +10,7 @@ mod dump;
 mod explain;
 mod export;
 mod fills;
+mod import;
 mod moment;
 mod newfile;
 mod pass;
@@ -18,6 +19,7 @@ mod rebuild;
 mod reference;
 mod register;
 mod report;
+mod salvage;
 mod source;
 mod tally;
 mod verify;
@@ -35,37 +37,44 @@ use reference::Reference;
 use report::Wish;
 
 const AFTER_HELP: &str = "\
-A JOURNAL is a data directory of a stopped server, a copy of one, or a file made by `export`. A
+A JOURNAL is a data directory of a stopped server, a copy of one, a file made by `export`, or the
+folder of an archive (`openoutcry serve --archive`), which can be asked while it is written. A
 running server holds a lock on its directory and opening it fails: stop the server, copy the
 directory while it is stopped, or export once and ask the file. Opening a directory does what a
 server's start does: a block that was refused, and so never acknowledged, is removed from it. To
 leave a directory untouched ask a copy or an exported file, which is only ever read.
+
+An exported file is plain, or compressed as gzip members that any gunzip unpacks to the plain one;
+each is recognised by its first bytes, and every byte of either is verified.
 
 A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), and means the state
 after the last record not later than it. Users, markets and orders go by their id as clients saw
 it, or by the sequence number of the record that made them.
 
 With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
-error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal; other errors go to stderr unless --json is given, and what ends a stream of rows always
-does. Long work shows a bar where stderr is a terminal. Memory grows with users, markets and open
-orders, never with the journal's length. Files are made whole or not at all and never overwrite.
+error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal;
+other errors go to stderr unless --json is given, and what ends a stream of rows always does. Long
+work shows a bar where stderr is a terminal. Memory grows with users, markets and open orders, never
+with the length of an exported file. Files are made whole or not at all and never overwrite.
 
 Exit codes: 0 it is as it should be; 1 it could not be read, or what was asked for is not in it;
 2 wrong usage; 3 the journal is damaged or contradicts itself, and the answer says where, or two
-journals are not the same.
+journals are not the same, or acknowledged records could not be salvaged.
 
 Examples:
-  openoutcry-replay export ./data journal.blocks
-  openoutcry-replay verify journal.blocks
-  openoutcry-replay rebuild journal.blocks --at 2026-08-10T18:00:00Z
-  openoutcry-replay fills journal.blocks --market 0198f3a2-... --format csv > fills.csv
-  openoutcry-replay fills journal.blocks --format parquet -o fills.parquet
-  openoutcry-replay book journal.blocks 0198f3a2-... --at 1342 --levels 5
-  openoutcry-replay account journal.blocks 0198f3a1-... --at 1342
-  openoutcry-replay explain journal.blocks 1342
-  openoutcry-replay report journal.blocks --market 0198f3a2-... -o report.html
-  openoutcry-replay diff yesterday.blocks journal.blocks
-  openoutcry-replay dump journal.blocks --from 1300 --to 1342";
+  openoutcry-replay export ./data journal.blocks.gz
+  openoutcry-replay import journal.blocks.gz ./restored
+  openoutcry-replay salvage ./data --archive /backup/venue --out ./salvaged
+  openoutcry-replay verify journal.blocks.gz
+  openoutcry-replay rebuild journal.blocks.gz --at 2026-08-10T18:00:00Z
+  openoutcry-replay fills journal.blocks.gz --market 0198f3a2-... --format csv > fills.csv
+  openoutcry-replay fills journal.blocks.gz --format parquet -o fills.parquet
+  openoutcry-replay book journal.blocks.gz 0198f3a2-... --at 1342 --levels 5
+  openoutcry-replay account journal.blocks.gz 0198f3a1-... --at 1342
+  openoutcry-replay explain journal.blocks.gz 1342
+  openoutcry-replay report journal.blocks.gz --market 0198f3a2-... -o report.html
+  openoutcry-replay diff yesterday.blocks.gz journal.blocks.gz
+  openoutcry-replay dump journal.blocks.gz --from 1300 --to 1342";
 
 /// Proves, rebuilds and explains an openoutcry journal without the server.
 #[derive(Parser)]
@@ -81,7 +90,7 @@ struct Arguments {
 /// The journal asked.
 #[derive(Args)]
 struct Asked {
-    /// Data directory of a stopped server, a copy of one, or an exported file.
+    /// Data directory of a stopped server, a copy of one, an exported file, or an archive.
     journal: PathBuf,
 }
 
@@ -96,11 +105,35 @@ enum Question {
         #[arg(long)]
         no_state: bool,
     },
-    /// Writes a data directory's blocks to a plain file, byte for byte as journaled.
+    /// Writes a journal's blocks to a file, byte for byte as journaled.
     Export {
-        /// The data directory.
+        #[command(flatten)]
+        asked: Asked,
+        /// The file to make, compressed if its name ends in .gz; an existing one is left alone.
+        out: PathBuf,
+        /// Compresses it whatever its name.
+        #[arg(long)]
+        compress: bool,
+    },
+    /// Makes a new data directory that a server starts from, with exactly these blocks.
+    Import {
+        #[command(flatten)]
+        asked: Asked,
+        /// The directory to make; one that holds anything is left alone.
         data: PathBuf,
-        /// The file to make; an existing one is left alone.
+    },
+    /// Rebuilds a journal from a damaged directory and an archive; says what is covered.
+    ///
+    /// The damaged directory is only read; sled is asked on a copy, for which there must be room
+    /// beside the new directory. The result is the longest chain from record 1 that verifies.
+    Salvage {
+        /// The damaged data directory.
+        data: PathBuf,
+        /// An archive's folder, or an exported file.
+        #[arg(long, value_name = "DIR")]
+        archive: Option<PathBuf>,
+        /// The data directory to make; one that holds anything is left alone.
+        #[arg(long, value_name = "NEWDIR")]
         out: PathBuf,
     },
     /// What was the state? Digest, head, counts, and that money in is money out.
@@ -239,7 +272,11 @@ fn answer_question(question: Question, json: bool) -> ExitCode {
     let streams = matches!(question, Question::Fills { output: None, .. } | Question::Dump { .. });
     let result = match question {
         Question::Verify { asked, no_state } => verify::verify(&asked.journal, !no_state),
-        Question::Export { data, out } => export::export(&data, &out),
+        Question::Export { asked, out, compress } => export::export(&asked.journal, &out, compress),
+        Question::Import { asked, data } => import::import(&asked.journal, &data),
+        Question::Salvage { data, archive, out } => {
+            salvage::salvage(&data, archive.as_deref(), &out)
+        }
         Question::Rebuild { asked, at } => rebuild::rebuild(&asked.journal, at),
         Question::Fills { asked, which, format, output } => {
             let format = match (format, json) {

@@ -88,7 +88,7 @@ pub fn pass(
     let Walk { replayer, head, blocks } = walk;
     walked.map_err(|stop| match stop {
         Stop::Listener(failure) => failure,
-        Stop::Journal(error) => journal_failure(&error, source.offset(), &head),
+        Stop::Journal(error) => source.placed(journal_failure(&error, source.offset(), &head)),
         Stop::Fault(fault, block, offset) => {
             replay_failure(&fault, block, source.offset().map(|_| offset))
         }

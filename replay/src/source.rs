@@ -1,10 +1,10 @@
-//! Where a journal is read from: a data directory, or an exported file.
+//! Where a journal is read from: a data directory, an exported file, or an archive.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::portable::PortableFile;
+use openoutcry::journal::portable::{self, Place, PortableFile};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
 use openoutcry::journal::{Blocks, Journal};
@@ -21,13 +21,13 @@ pub enum Source {
         /// The refused block that opening removed.
         cut: Option<Sequence>,
     },
-    /// An exported file.
+    /// An exported file, or an archive's folder.
     File {
         /// What is left to be read of it.
         file: Box<PortableFile>,
         /// Where it is.
         path: PathBuf,
-        /// Its length.
+        /// Bytes of its blocks.
         bytes: u64,
     },
 }
@@ -42,12 +42,13 @@ pub enum Extent {
 }
 
 impl Source {
-    /// Opens a directory's journal, which nobody else may have open, or a file.
+    /// Opens a directory's journal, which nobody else may have open, a file, or an archive.
     pub fn open(path: &Path) -> Result<Source, Failure> {
-        if !path.is_dir() {
-            let failed = |error: io::Error| Failure::reading(path, &error);
+        let failed = |error: io::Error| Failure::reading(path, &error);
+        let archive = path.is_dir() && portable::segments(path).map_err(failed)?.is_some();
+        if archive || !path.is_dir() {
             let file = Box::new(PortableFile::open(path).map_err(failed)?);
-            let bytes = path.metadata().map_err(failed)?.len();
+            let bytes = portable::extent(path).map_err(failed)?;
             return Ok(Source::File { file, path: path.to_owned(), bytes });
         }
         match SledJournal::open_existing(path) {
@@ -89,6 +90,19 @@ impl Source {
         }
     }
 
+    /// Says of damage also the file of an archive and the gzip member that it is in.
+    pub fn placed(&self, failure: Failure) -> Failure {
+        let Source::File { file, .. } = self else { return failure };
+        let Failure::Damaged(mut value) = failure else { return failure };
+        let Place { file, member, .. } = file.place();
+        if let (Some(fields), Some(member)) = (value.as_object_mut(), member) {
+            fields.insert("file".to_owned(), file.display().to_string().into());
+            fields.insert("member".to_owned(), member.number.into());
+            fields.insert("member_offset".to_owned(), member.offset.into());
+        }
+        Failure::Damaged(value)
+    }
+
     /// First sequence of the refused block that opening removed.
     pub fn cut(&self) -> Option<Sequence> {
         match self {
@@ -104,6 +118,7 @@ fn damaged(error: &OpenError) -> bool {
         OpenError::Locked(_) | OpenError::Missing(_) | OpenError::Store(_) => false,
         OpenError::Lost(_)
         | OpenError::FileMissing(_)
+        | OpenError::Unfinished(_)
         | OpenError::Short { .. }
         | OpenError::Blobs(_)
         | OpenError::Damaged(_)

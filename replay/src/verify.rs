@@ -110,7 +110,7 @@ fn bytes(source: &mut Source) -> Result<(Head, u64), Failure> {
         }
     }
     drop(progress);
-    walked.map_err(|error| journal_failure(&error, source.offset(), &head))?;
+    walked.map_err(|error| source.placed(journal_failure(&error, source.offset(), &head)))?;
     Ok((head, count))
 }
 
@@ -145,7 +145,7 @@ mod tests {
                     _ => Command::AdvanceClock,
                 };
                 let sequence = Sequence::new(sequence);
-                let record = Record { sequence, time: TimeMs::default(), command };
+                let record = Record { sequence, time: TimeMs::default(), once: None, command };
                 assert!(builder.push(record).is_ok());
             }
             journal.append(builder.build(Results::NONE).unwrap()).unwrap();

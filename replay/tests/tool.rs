@@ -44,7 +44,11 @@ fn venue(data: &Path) {
         let mut sequence = journal.head().sequence;
         for command in commands {
             sequence = sequence.next();
-            assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+            assert!(
+                builder
+                    .push(Record { sequence, time: TimeMs::default(), once: None, command })
+                    .is_ok()
+            );
         }
         journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     }
@@ -105,7 +109,9 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
     let (mut journal, _) = SledJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
-    assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+    assert!(
+        builder.push(Record { sequence, time: TimeMs::default(), once: None, command }).is_ok()
+    );
     let recorded = Results { through: Sequence::new(5), hash: ResultsHash([1; 32]) };
     journal.append(builder.build(recorded).unwrap()).unwrap();
     drop(journal);
@@ -137,4 +143,93 @@ fn what_is_not_there_is_code_1_and_wrong_usage_code_2() {
     assert_eq!(code, 1);
     assert!(answer["error"].as_str().unwrap().starts_with("OPEN_LOCKED"), "{answer}");
     assert_eq!((&answer["ok"], &answer["code"]), (&false.into(), &"OPEN_LOCKED".into()));
+}
+
+#[test]
+fn an_export_of_either_form_is_imported_to_the_same_journal() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let run = |question: &str, from: &str, to: &str, rest: &[&str]| {
+        let mut arguments = vec![question.into(), path(from).into_os_string(), path(to).into()];
+        arguments.extend(rest.iter().map(OsStr::new).map(OsStr::to_owned));
+        ask(&arguments)
+    };
+    venue(&path("venue"));
+    let (_, rebuilt) = ask(&[OsStr::new("rebuild"), path("venue").as_os_str()]);
+    assert_eq!(run("export", "venue", "a.gz", &[]).0, 0);
+    assert_eq!(run("export", "venue", "a.blocks", &[]).0, 0);
+    // A file can be exported again, and the option says the same as the name.
+    assert_eq!(run("export", "a.blocks", "b", &["--compress"]).0, 0);
+    let bytes = |name: &str| fs::read(path(name)).unwrap();
+    assert_eq!(bytes("a.gz"), bytes("b"));
+    assert!(bytes("a.gz").len() < bytes("a.blocks").len());
+    for (from, to) in [("a.gz", "one"), ("a.blocks", "two"), ("venue", "three")] {
+        let (code, imported) = run("import", from, to, &[]);
+        assert_eq!((code, &imported["head"]), (0, &rebuilt["head"]), "{imported}");
+        assert_eq!(imported["blocks"], 5);
+        let again = ask(&[OsStr::new("rebuild"), path(to).as_os_str()]);
+        assert_eq!(again, (0, rebuilt.clone()));
+        let (code, refused) = run("import", from, to, &[]);
+        assert_eq!((code, refused["code"].as_str()), (1, Some("IMPORT_NOT_EMPTY")), "{refused}");
+    }
+    assert_eq!(run("export", "one", "c.gz", &[]).0, 0);
+    assert_eq!(bytes("a.gz"), bytes("c.gz"));
+}
+
+#[test]
+fn damage_to_a_compressed_file_names_the_member_and_the_byte_of_both() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path().join("venue"), dir.path().join("a.gz"));
+    venue(&data);
+    assert_eq!(ask(&[OsStr::new("export"), data.as_os_str(), file.as_os_str()]).0, 0);
+    let whole = fs::read(&file).unwrap();
+    let end = whole.len();
+    // The second member is cut off, then a byte of its trailer changed.
+    let (mut changed, cut) = ([&whole[..], &whole].concat(), end + 30);
+    changed[end + 20] ^= 1;
+    for (bytes, code) in [(&changed[..], "BLOCK_GAP"), (&changed[..cut], "MEMBER_TRUNCATED")] {
+        fs::write(&file, bytes).unwrap();
+        for question in ["verify", "rebuild"] {
+            let (exit, answer) = ask(&[OsStr::new(question), file.as_os_str()]);
+            assert_eq!(exit, 3, "{answer}");
+            assert!(answer["error"].as_str().unwrap().contains(code), "{answer}");
+            assert_eq!(answer["member"], 2, "{answer}");
+            assert_eq!(answer["member_offset"], end, "{answer}");
+            assert!(answer["offset"].as_u64().unwrap() > 0, "{answer}");
+            assert_eq!(answer["sound_until"], 6, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    venue(&path("venue"));
+    let (_, rebuilt) = ask(&[OsStr::new("rebuild"), path("venue").as_os_str()]);
+    let export = [OsStr::new("export").to_owned(), path("venue").into(), path("a.gz").into()];
+    assert_eq!(ask(&export).0, 0);
+    fs::remove_dir_all(path("venue").join("journal")).unwrap();
+    let salvage = |archive: Option<&str>, out: &str| {
+        let mut arguments = vec![OsStr::new("salvage").to_owned(), path("venue").into()];
+        arguments.extend([OsStr::new("--out").to_owned(), path(out).into()]);
+        if let Some(archive) = archive {
+            arguments.extend([OsStr::new("--archive").to_owned(), path(archive).into()]);
+        }
+        ask(&arguments)
+    };
+    let (code, told) = salvage(None, "nothing");
+    assert_eq!((code, &told["missing_from"]), (3, &1.into()), "{told}");
+    assert_eq!(told["acknowledged"], 6);
+    let (code, told) = salvage(Some("a.gz"), "whole");
+    assert_eq!((code, &told["ok"]), (0, &true.into()), "{told}");
+    assert_eq!(told["covered"][0]["from"], "archive");
+    assert_eq!(told["head"], rebuilt["head"]);
+    let again = ask(&[OsStr::new("rebuild"), path("whole").as_os_str()]);
+    assert_eq!(again, (0, rebuilt));
+    let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("scratch")));
 }

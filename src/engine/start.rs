@@ -9,9 +9,11 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
+use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::meter::{Gauges, Meter};
 use super::pace::Pace;
 use super::past::{Bounds, Past};
 use super::pending::Intake;
@@ -24,6 +26,7 @@ use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
 use crate::exchange::units::Sequence;
+use crate::journal::archive::Archive;
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::snapshot::folder::SnapshotFolder;
@@ -64,8 +67,23 @@ pub struct Snapshots {
 pub struct Running {
     engine: Engine,
     snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
-    sequencer: JoinHandle<Option<()>>,
+    sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
+    archiving: Option<Archiving>,
+}
+
+/// What the sequencer leaves: its journal, which others may still read.
+struct Left {
+    _journal: Option<Box<dyn Journal>>,
+}
+
+/// The archiver's thread.
+#[derive(Debug)]
+struct Archiving {
+    board: Arc<ArchiveBoard>,
+    /// Dropped to say that the journal has ended.
+    going_on: Sender<()>,
+    archiver: JoinHandle<()>,
 }
 
 /// What an engine was like when it ended.
@@ -79,6 +97,8 @@ pub struct Stopped {
     pub results: Option<ResultsHash>,
     /// Why it ended, if not because it was told to.
     pub halted: Option<HaltReason>,
+    /// How far the archive came, if there is one.
+    pub archive: Option<ArchiveStatus>,
 }
 
 /// As [`start_with`], without snapshots.
@@ -99,12 +119,26 @@ pub fn start_with<J: Journal + 'static>(
     journal: J,
     snapshots: Option<Snapshots>,
 ) -> Result<Running, StartError> {
+    start_metered(journal, snapshots, Arc::default())
+}
+
+/// As [`start_with`], telling `meter` of the work from the first moment on.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start_metered<J: Journal + 'static>(
+    journal: J,
+    snapshots: Option<Snapshots>,
+    meter: Arc<Meter>,
+) -> Result<Running, StartError> {
+    meter.sequencer.post_replay_head(journal.head().sequence);
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
     let reader = journal.reader();
     let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
     let began = replayer.results();
     due.post(replayer.exchange().next_due(), began);
+    meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
@@ -116,11 +150,12 @@ pub fn start_with<J: Journal + 'static>(
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
+        meter: Arc::clone(&meter),
     };
+    let (stop, told) = (Arc::clone(&halt), Arc::clone(&meter));
+    let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, told);
     let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
     let past = Past::new(reader.clone(), states, Bounds::STANDARD);
-    let mut sequencer =
-        Sequencer::new(journal, commands, durable, Arc::clone(&due), Arc::clone(&halt));
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -128,12 +163,10 @@ pub fn start_with<J: Journal + 'static>(
         let go_on = result.is_ok();
         // The start waits for this; if it is gone, so is the process.
         drop(replayed.send(result));
-        if go_on {
-            sequencer.run();
-        }
+        Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, past, snapshots: Arc::clone(&board) };
+    let engine = Engine { intake, read_model, halt, past, meter, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {
@@ -146,8 +179,7 @@ pub fn start_with<J: Journal + 'static>(
     let snapshotter = match snapshots {
         Some(Snapshots { folder, every: Some(every) }) => {
             let (ends, ending) = bounded(0);
-            let pace = Pace::background(ending);
-            let last = began.through;
+            let (pace, last) = (Pace::background(ending), began.through);
             let snapshotter =
                 Snapshotter { folder, every, journal: reader, due, board, pace, last };
             // Not one of those whose end halts the engine: the venue goes on without snapshots.
@@ -156,7 +188,7 @@ pub fn start_with<J: Journal + 'static>(
         }
         _ => None,
     };
-    Ok(Running { engine, snapshotter, sequencer, matcher })
+    Ok(Running { engine, snapshotter, sequencer, matcher, archiving: None })
 }
 
 /// What a start begins with.
@@ -184,13 +216,54 @@ fn spawn<T: Send + 'static>(
     })
 }
 
+/// How far the archive is, among the engine's figures.
+fn tell_of_archive(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
+    type Read = fn(ArchiveStatus) -> u64;
+    let figures: [(&'static str, &'static str, Read); 3] = [
+        ("archive_sequence", "The last record in the archive", |status| status.archived.get()),
+        ("archive_behind_records", "Durable records not archived yet", |status| status.behind),
+        ("archive_failures", "Failed tries to write to the archive", |status| status.failures),
+    ];
+    for (name, help, read) in figures {
+        let board = Arc::clone(board);
+        gauges.add(name, help, move || i64::try_from(read(board.status())).unwrap_or(i64::MAX));
+    }
+}
+
 impl Running {
     /// A handle for callers.
     pub fn engine(&self) -> Engine {
         self.engine.clone()
     }
 
-    /// Ends the engine: what was taken in is made durable, applied and answered first.
+    /// Has everything durable copied to an archive from now on, behind the journal's back.
+    ///
+    /// # Errors
+    /// The system gave no thread.
+    pub fn archive(&mut self, archive: Archive, journal: JournalReader) -> std::io::Result<()> {
+        let (going_on, ended) = bounded(0);
+        let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
+        let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
+        tell_of_archive(&self.engine.meter().gauges, &board);
+        let posted = Arc::clone(&board);
+        let archiver =
+            std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {
+                // Trading goes on without it.
+                if catch_unwind(AssertUnwindSafe(|| archiver.run())).is_err() {
+                    posted.failed();
+                    tracing::error!("the archiver died: nothing is archived until a restart");
+                }
+            })?;
+        self.archiving = Some(Archiving { board, going_on, archiver });
+        Ok(())
+    }
+
+    /// How far the archive is, for whoever shows it; `None` if there is none.
+    pub fn archive_board(&self) -> Option<Arc<ArchiveBoard>> {
+        self.archiving.as_ref().map(|archiving| Arc::clone(&archiving.board))
+    }
+
+    /// Ends the engine: what was taken in is made durable, applied, answered and archived first.
     ///
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
@@ -198,20 +271,28 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, sequencer, matcher } = self;
+        let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread
         });
         // A thread that died has halted the engine, which says so.
-        drop(sequencer.join());
+        let left = sequencer.join().ok().flatten();
         let replayer = matcher.join().ok().flatten();
         // Whatever became of it: it has nothing that anybody waits for.
         drop(snapshotter.map(JoinHandle::join));
         let sequence = engine.read().watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
+        let archive = archiving.map(|Archiving { board, going_on, archiver }| {
+            drop(going_on);
+            // One that died has said so.
+            drop(archiver.join());
+            board.status()
+        });
+        // The archiver has read it to its end.
+        drop(left);
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
-        Ok(Stopped { sequence, digest, results, halted: engine.halted() })
+        Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })
     }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use super::member::MemberFault;
 use super::record::{self, EncodeError, RecordError};
 use crate::exchange::command::Record;
 use crate::exchange::results::{Results, ResultsHash};
@@ -164,6 +165,9 @@ pub enum BlockFault {
     /// The journal ends before the record that is known to be in it.
     #[error("BLOCK_MISSING: the journal ends before record {0}")]
     Missing(Sequence),
+    /// The gzip member that holds the block, or that was to, is not sound.
+    #[error(transparent)]
+    Member(#[from] MemberFault),
 }
 
 /// Bytes said to be a block, by a store or a file. Nothing about them is known.
@@ -320,8 +324,9 @@ impl BlockBuilder {
         } else if record.time < last.1 {
             self.fault = Some(EncodeError::Time(record.sequence));
         } else {
-            let (command, time) = (&record.command, record.time);
-            match record::encode(command, time, &mut self.bytes, BLOCK_BYTES_MAX) {
+            let Record { time, once, command, .. } = &record;
+            let once = once.as_deref();
+            match record::encode(command, once, *time, &mut self.bytes, BLOCK_BYTES_MAX) {
                 Ok(()) => self.records.push(record),
                 Err(EncodeError::TooLarge) if !self.is_empty() => return Err(Refill(record)),
                 Err(fault) => self.fault = Some(fault),

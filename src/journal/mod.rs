@@ -2,15 +2,20 @@
 //!
 //! Must not know: why a command is right, who waits for it, what it did.
 
+pub mod archive;
 pub mod block;
 pub mod fields;
+pub mod import;
 pub mod marker;
+pub mod member;
 pub mod memory;
 pub mod portable;
 pub mod reader;
 pub mod replay;
 pub mod record;
 pub mod recovery;
+pub mod salvage;
+pub mod scrape;
 pub mod sled;
 pub mod snapshot;
 pub mod store;

@@ -1,13 +1,21 @@
-//! The portable form: a journal's blocks one after the other in a plain file, byte for byte as
-//! they were journaled. Any journal can be written so, and read without the store.
+//! The portable form: a journal's blocks one after the other, byte for byte as they were
+//! journaled, in a plain file or in gzip members. Any journal can be written so, and read without
+//! the store. An archive is a folder of such files.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
-use super::block::{self, BLOCK_HEADER_BYTES, Block, Head, RawBlock};
+use super::block::{self, BLOCK_HEADER_BYTES, Block, BlockFault, Head, RawBlock};
+use super::member::{
+    self, GZIP_MAGIC, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MemberHeader, Members, UnpackError,
+};
 use super::store::{Step, StoreError};
 use super::{Damage, Durable, JournalError, recovery};
+
+/// How the names of an archive's files end; they begin with the first record's number.
+pub const SEGMENT_SUFFIX: &str = ".blocks.gz";
 
 /// Why an export stopped.
 #[derive(Debug, thiserror::Error)]
@@ -20,72 +28,269 @@ pub enum ExportError {
     File(#[from] io::Error),
 }
 
-/// Writes verified blocks to a new file and returns once it is on disk; the last block's head.
+/// The two spellings of the portable form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The blocks and nothing else.
+    Plain,
+    /// The blocks in gzip members, whole blocks in each.
+    Compressed,
+}
+
+/// Writes verified blocks to a new plain file and returns once it is on disk; the last block's
+/// head.
 pub fn export(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
 ) -> Result<Head, ExportError> {
+    export_as(Form::Plain, blocks, path, |_| ())
+}
+
+/// Writes verified blocks to a new file and returns once it and its name are on disk; the last
+/// block's head. Tells of each block written.
+pub fn export_as(
+    form: Form,
+    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
+    path: &Path,
+    mut passed: impl FnMut(&Block),
+) -> Result<Head, ExportError> {
     let mut out = BufWriter::new(OpenOptions::new().create_new(true).write(true).open(path)?);
-    let mut head = Head::START;
+    let (mut head, mut member) = (Head::START, Vec::new());
     for block in blocks {
         let block = block?;
-        out.write_all(block.bytes())?;
+        match form {
+            Form::Plain => out.write_all(block.bytes())?,
+            Form::Compressed => {
+                let full = member.len().saturating_add(block.bytes().len()) > MEMBER_BLOCKS_BYTES;
+                if full {
+                    out.write_all(&member::pack(&member)?)?;
+                    member.clear();
+                }
+                member.extend_from_slice(block.bytes());
+            }
+        }
         head = block.head();
+        passed(&block);
+    }
+    if !member.is_empty() {
+        out.write_all(&member::pack(&member)?)?;
     }
     out.flush()?;
     out.get_ref().sync_all()?;
+    sync_folder_of(path)?;
     Ok(head)
 }
 
-/// Reads a portable file and verifies each block against the one before it; the first error ends
-/// the reading.
+/// Makes a file's name durable.
+pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let whole = path.canonicalize()?;
+    whole.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// The files of an archive, in order; `None` if the folder holds none.
+pub fn segments(folder: &Path) -> io::Result<Option<VecDeque<PathBuf>>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_suffix(SEGMENT_SUFFIX));
+        if number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(if found.is_empty() { None } else { Some(found.into()) })
+}
+
+/// Bytes of blocks in a portable file or an archive, by what the members say of themselves: for
+/// showing how far a reading has come, not for trust.
+pub fn extent(path: &Path) -> io::Result<u64> {
+    let files =
+        if path.is_dir() { segments(path)?.unwrap_or_default() } else { [path.into()].into() };
+    let mut sum = 0_u64;
+    for path in files {
+        let mut file = BufReader::new(File::open(path)?);
+        if file.fill_buf()?.starts_with(&GZIP_MAGIC) {
+            sum = sum.saturating_add(unpacked_bytes(file.get_mut())?);
+        } else {
+            sum = sum.saturating_add(file.get_ref().metadata()?.len());
+        }
+    }
+    Ok(sum)
+}
+
+/// What a file's members say they unpack to, up to the first that does not look like one.
+fn unpacked_bytes(file: &mut File) -> io::Result<u64> {
+    let (mut sum, mut offset) = (0_u64, 0_u64);
+    loop {
+        let mut header = [0; MEMBER_HEADER_BYTES];
+        file.seek(SeekFrom::Start(offset))?;
+        let read = file.read_exact(&mut header);
+        let Ok(header) = read.map(|()| MemberHeader::read(&header)) else { return Ok(sum) };
+        let Ok(header) = header else { return Ok(sum) };
+        offset = offset.saturating_add(header.member_bytes());
+        let mut length = [0; 4];
+        file.seek(SeekFrom::Start(offset.saturating_sub(4)))?;
+        if file.read_exact(&mut length).is_err() {
+            return Ok(sum);
+        }
+        sum = sum.saturating_add(u64::from(u32::from_le_bytes(length)));
+    }
+}
+
+/// Where in a portable file a block begins, or what was to be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file: in an archive, the segment.
+    pub file: PathBuf,
+    /// Byte at which the block begins, counted in the unpacked blocks of all files read.
+    pub offset: u64,
+    /// In a compressed file, the gzip member.
+    pub member: Option<MemberPlace>,
+}
+
+/// A gzip member of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemberPlace {
+    /// Counted from 1.
+    pub number: u64,
+    /// Byte at which it begins in the file.
+    pub offset: u64,
+}
+
+/// Reads a portable file, plain or compressed, or the files of an archive, and verifies each
+/// block against the one before it; the first error ends the reading. One block is in memory at a
+/// time, whatever the file claims.
 #[derive(Debug)]
 pub struct PortableFile {
-    file: BufReader<File>,
+    left: VecDeque<PathBuf>,
+    open: Option<Bytes>,
     head: Head,
-    offset: u64,
+    place: Place,
     over: bool,
 }
 
-impl PortableFile {
-    /// Opens a file; nothing is read yet.
-    pub fn open(path: &Path) -> io::Result<PortableFile> {
-        let file = BufReader::new(File::open(path)?);
-        Ok(PortableFile { file, head: Head::START, offset: 0, over: false })
+/// A file's bytes, by its form.
+#[derive(Debug)]
+enum Bytes {
+    Plain(BufReader<File>),
+    Packed(Members<BufReader<File>>),
+}
+
+impl Bytes {
+    fn open(path: &Path) -> io::Result<Bytes> {
+        let mut file = BufReader::new(File::open(path)?);
+        let packed = file.fill_buf()?.starts_with(&GZIP_MAGIC);
+        Ok(if packed { Bytes::Packed(Members::new(file)) } else { Bytes::Plain(file) })
     }
 
-    /// Where in the file the next block begins, or the one that could not be read.
+    /// Appends until `bytes` has `length`, or the file or the member ends.
+    fn fill(&mut self, bytes: &mut Vec<u8>, length: usize) -> Result<(), UnpackError> {
+        match self {
+            Bytes::Plain(file) => {
+                let missing = length.saturating_sub(bytes.len());
+                let missing = u64::try_from(missing).unwrap_or(u64::MAX);
+                file.take(missing).read_to_end(bytes)?;
+                Ok(())
+            }
+            Bytes::Packed(members) => members.fill(bytes, length),
+        }
+    }
+
+    /// Whether the file has ended, where a filling gave nothing.
+    const fn over(&self) -> bool {
+        match self {
+            Bytes::Plain(_) => true,
+            Bytes::Packed(members) => members.over(),
+        }
+    }
+
+    const fn member(&self) -> Option<MemberPlace> {
+        match self {
+            Bytes::Plain(_) => None,
+            Bytes::Packed(members) => {
+                Some(MemberPlace { number: members.number(), offset: members.offset() })
+            }
+        }
+    }
+}
+
+impl PortableFile {
+    /// Opens a file, or the folder of an archive; no block is read yet.
+    pub fn open(path: &Path) -> io::Result<PortableFile> {
+        let none = || io::Error::new(io::ErrorKind::NotFound, "the folder holds no archive");
+        let left = if path.is_dir() {
+            segments(path)?.ok_or_else(none)?
+        } else {
+            VecDeque::from([path.to_owned()])
+        };
+        let place = Place { file: path.to_owned(), offset: 0, member: None };
+        let mut file = PortableFile { left, open: None, head: Head::START, place, over: false };
+        file.next_file()?;
+        Ok(file)
+    }
+
+    /// Where the next block begins, or the one that could not be read.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// [`Place::offset`] of [`PortableFile::place`].
     pub const fn offset(&self) -> u64 {
-        self.offset
+        self.place.offset
+    }
+
+    /// Goes on to the next file; `false` if there is none.
+    fn next_file(&mut self) -> io::Result<bool> {
+        let Some(path) = self.left.pop_front() else { return Ok(false) };
+        self.open = Some(Bytes::open(&path)?);
+        (self.place.file, self.place.member) = (path, None);
+        Ok(true)
     }
 
     fn next_block(&mut self) -> Result<Option<Block>, JournalError> {
         let block = self.head.sequence.next();
-        let reading = |error| JournalError::Read(StoreError::new(Step::Read, error));
         let damaged = |fault| JournalError::Damaged(Damage { block, fault });
         let mut bytes = Vec::new();
-        self.fill(&mut bytes, BLOCK_HEADER_BYTES).map_err(reading)?;
-        if bytes.is_empty() {
-            return Ok(None);
+        loop {
+            self.fill(&mut bytes, BLOCK_HEADER_BYTES)?;
+            if !bytes.is_empty() {
+                break;
+            }
+            // A member has ended, or the file.
+            let over = self.open.as_ref().is_none_or(Bytes::over);
+            if over && !self.next_file().map_err(reading)? {
+                return Ok(None);
+            }
         }
         let length = block::block_bytes(&bytes).map_err(damaged)?;
-        self.fill(&mut bytes, length).map_err(reading)?;
+        self.fill(&mut bytes, length)?;
         let read = RawBlock::new(bytes).decode();
         // A file has no keys: a block is where it says it is, or there is a gap.
         let key = read.as_ref().map_or(block, Block::first);
         let judged = recovery::judge(key, read, &self.head).map_err(damaged)?;
         self.head = judged.head();
         let taken = u64::try_from(judged.bytes().len()).unwrap_or(u64::MAX);
-        self.offset = self.offset.saturating_add(taken);
+        self.place.offset = self.place.offset.saturating_add(taken);
         Ok(Some(judged))
     }
 
-    /// Reads until `bytes` has `length`, or the file ends.
-    fn fill(&mut self, bytes: &mut Vec<u8>, length: usize) -> io::Result<()> {
-        let missing = length.saturating_sub(bytes.len());
-        let missing = u64::try_from(missing).unwrap_or(u64::MAX);
-        self.file.by_ref().take(missing).read_to_end(bytes).map(drop)
+    fn fill(&mut self, bytes: &mut Vec<u8>, length: usize) -> Result<(), JournalError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let filled = open.fill(bytes, length);
+        self.place.member = open.member();
+        filled.map_err(|error| match error {
+            UnpackError::Io(error) => reading(error),
+            UnpackError::Fault(fault) => {
+                let (block, fault) = (self.head.sequence.next(), BlockFault::Member(fault));
+                JournalError::Damaged(Damage { block, fault })
+            }
+        })
     }
+}
+
+fn reading(error: io::Error) -> JournalError {
+    JournalError::Read(StoreError::new(Step::Read, error))
 }
 
 impl Iterator for PortableFile {

@@ -37,15 +37,17 @@ const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
 /// sled's tree that holds the blocks.
 const TREE: &str = "blocks";
 /// Held by whoever has the journal open.
-const LOCK_FILE: &str = "lock";
+pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
-const MARKER_FILE: &str = "refused";
+pub(super) const MARKER_FILE: &str = "refused";
 /// The last acknowledged block, in two slots written in turn.
-const WITNESS_FILE: &str = "witness";
+pub(super) const WITNESS_FILE: &str = "witness";
 /// Where the second slot begins: in another sector, so that one torn write spares the other.
-const WITNESS_SLOT_OFFSET: u64 = 4096;
+pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// sled's directory.
-const STORE_DIR: &str = "journal";
+pub(super) const STORE_DIR: &str = "journal";
+/// Stands in a directory for as long as a journal is being imported into it.
+pub(super) const UNFINISHED_FILE: &str = "importing";
 
 /// A journal in a data directory.
 pub type SledJournal = StoredJournal<SledStore>;
@@ -95,6 +97,15 @@ impl SledStore {
     }
 
     fn open_locked(data: &Path, lock: File) -> Result<SledStore, OpenError> {
+        let unfinished = data.join(UNFINISHED_FILE);
+        if unfinished.exists() {
+            return Err(OpenError::Unfinished(unfinished));
+        }
+        SledStore::open_files(data, lock)
+    }
+
+    /// Opens the store's files, those of an import that is under way too.
+    pub(super) fn open_files(data: &Path, lock: File) -> Result<SledStore, OpenError> {
         let dir = data.join(STORE_DIR);
         let (database, blobs) = (dir.join("db"), dir.join("blobs"));
         // The marker is made last, once the rest is on disk: where it stands, there is a journal.
@@ -216,15 +227,15 @@ impl BlockStore for SledStore {
 
 /// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
 #[derive(Debug)]
-struct Sled {
+pub(super) struct Sled {
     db: Option<sled::Db>,
-    blocks: SledBlocks,
+    pub(super) blocks: SledBlocks,
 }
 
 impl Sled {
     /// Opens sled's directory. The data directory's lock is ours by now, so whoever still holds
     /// sled's own is a store that is just being dropped: it lets go a moment after its owner.
-    fn open(dir: &Path) -> Result<Sled, StoreError> {
+    pub(super) fn open(dir: &Path) -> Result<Sled, StoreError> {
         let mut tries = LOCK_TRIES_MAX;
         loop {
             let opened = caught(Step::Open, || match Sled::try_open(dir) {
@@ -271,7 +282,7 @@ impl Sled {
 /// sled's tree of blocks, shared with readers on other threads. They hold it for one call at a
 /// time, and the store takes it away when it closes: whoever opens sled next finds it let go.
 #[derive(Debug, Clone)]
-struct SledBlocks(Arc<RwLock<Option<sled::Tree>>>);
+pub(super) struct SledBlocks(Arc<RwLock<Option<sled::Tree>>>);
 
 impl SledBlocks {
     fn on_blocks<T>(
@@ -385,12 +396,12 @@ fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> 
     Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
 }
 
-fn opening(error: io::Error) -> OpenError {
+pub(super) fn opening(error: io::Error) -> OpenError {
     StoreError::new(Step::Open, error).into()
 }
 
 /// Takes the data directory's lock, for as long as the file is open.
-fn lock(data: &Path) -> Result<File, OpenError> {
+pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
     let path = data.join(LOCK_FILE);
     let file = OpenOptions::new().create(true).append(true).open(path).map_err(opening)?;
     match file.try_lock() {

@@ -124,6 +124,12 @@ pub enum OpenError {
         /// Last record found.
         found: Sequence,
     },
+    /// An import into the directory was interrupted: its journal is short.
+    #[error(
+        "OPEN_UNFINISHED: {0} says that an import was interrupted; import into this directory \
+         again, or delete it"
+    )]
+    Unfinished(PathBuf),
     /// The store has files that are never synced to disk: its blocks cannot be trusted.
     #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
     Blobs(PathBuf),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::ReadModel;
 use super::accounts::Accounts;
 use super::activity::Activity;
+use super::answers::Answers;
 use super::catalogue::Catalogue;
 use super::depth::Depth;
 use super::fault::Faults;
@@ -60,6 +61,7 @@ impl ReadModel {
             orders,
             positions,
             activity,
+            answers,
             watermark,
             time,
             faults,
@@ -74,6 +76,7 @@ impl ReadModel {
         orders.write(sink);
         positions.write(sink);
         activity.write(sink);
+        answers.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<ReadModel, BadImage> {
@@ -95,6 +98,7 @@ impl ReadModel {
             orders: Orders::read(sizes, source)?,
             positions: Positions::read(sizes, source)?,
             activity: Activity::read(sizes, source)?,
+            answers: Answers::read(source)?,
             watermark,
             time,
             faults,

@@ -11,18 +11,20 @@ pub mod orders;
 pub mod fills;
 pub mod positions;
 pub mod activity;
+pub mod answers;
 mod chain;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
 mod fixture;
 
-use crate::exchange::effect::Applied;
-use crate::exchange::ids::MarketNo;
-use crate::exchange::units::{Ratio, Sequence, SettlementPrice, TimeMs};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::{Money, MoneySum, Ratio, Sequence, SettlementPrice, TimeMs};
 
 use accounts::Accounts;
 use activity::Activity;
+use answers::{Answers, Kept};
 use catalogue::Catalogue;
 use depth::Depth;
 use fault::{Fault, Faults};
@@ -52,6 +54,8 @@ pub struct ReadModel {
     pub positions: Positions,
     /// What happened in each market.
     pub activity: Activity,
+    /// What was answered to requests that may be repeated.
+    pub answers: Answers,
     watermark: Sequence,
     time: TimeMs,
     faults: Faults,
@@ -99,6 +103,14 @@ impl ReadModel {
         quote::probability_of_yes(row, bid, ask, self.depth.last_trade(market))
     }
 
+    /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
+    pub fn exposure(&self, user: UserNo) -> MoneySum {
+        let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
+        let held = self.positions.of(user).into_iter().filter(|row| row.resolution.is_none());
+        let costs = held.map(|row| i128::from(row.cost.get()));
+        MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
+    }
+
     fn take_in(&mut self, applied: &Applied<'_>) {
         let expected = self.watermark.next();
         if applied.sequence != expected {
@@ -107,6 +119,7 @@ impl ReadModel {
         if applied.sequence < expected {
             return;
         }
+        self.answers.forget(applied.time, &self.orders);
         let projections: [&mut dyn Projection; 6] = [
             &mut self.accounts,
             &mut self.catalogue,
@@ -118,6 +131,10 @@ impl ReadModel {
         for projection in projections {
             projection.fold(applied, &mut self.faults);
         }
+        if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
+            let kept = Kept::of(applied, self);
+            self.answers.keep(applied, *until, kept);
+        }
         self.watermark = applied.sequence;
         self.time = applied.time;
     }
@@ -128,7 +145,6 @@ mod tests {
     use super::fixture::*;
     use super::*;
     use crate::exchange::effect::{CancelReason, Effect};
-    use crate::exchange::ids::UserNo;
     use crate::exchange::lifecycle::MarketStatus;
     use crate::exchange::reject::Reject;
 

@@ -2,7 +2,7 @@
 
 pub(super) mod image;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
-use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, UserNo};
+use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, UserNo};
 use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
 
 /// How far an order has come (semantics 4).
@@ -135,6 +135,10 @@ pub struct Orders {
     users: Vec<UserOrders>,
     /// A user's orders in one market.
     by_market: FxHashMap<(UserNo, MarketNo), Chain>,
+    client_ids: FxHashMap<OrderNo, Token>,
+    /// The newest order of each name; ordered, since clients choose the names and could choose
+    /// some that a hash does not tell apart.
+    by_client_id: BTreeMap<(UserNo, Token), Slot>,
     fills: Fills,
 }
 
@@ -153,10 +157,25 @@ impl Orders {
         self.order(OrderNo(id.sequence())).filter(|row| row.id == id)
     }
 
+    /// Its owner's own name for an order. O(1).
+    pub fn client_id(&self, order: OrderNo) -> Option<Token> {
+        self.client_ids.get(&order).copied()
+    }
+
+    /// The newest order to which its owner gave this name. O(log n).
+    pub fn order_by_client_id(&self, user: UserNo, id: Token) -> Option<&OrderRow> {
+        self.rows.get(*self.by_client_id.get(&(user, id))? as usize)
+    }
+
     /// A user's orders, newest first.
     pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
         all.iter().rev().filter_map(|own| self.rows.get(own.slot as usize))
+    }
+
+    /// How many orders stand. O(1).
+    pub fn open_count(&self) -> usize {
+        self.open.len()
     }
 
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
@@ -260,6 +279,10 @@ impl Orders {
         let in_market = self.by_market.entry((terms.user, terms.market)).or_default();
         self.links.push(in_market.push(slot));
         self.open.insert(order, Standing { slot, own });
+        if let Some(id) = terms.client_order_id {
+            self.client_ids.insert(order, id);
+            self.by_client_id.insert((terms.user, id), slot);
+        }
         self.rows.push(OrderRow {
             no: order,
             id: order.id(at.time),
@@ -384,6 +407,7 @@ mod tests {
         assert_eq!(made.id, paid.id);
         assert_eq!(made.id.sequence(), Sequence::new(3));
         assert_eq!((open(&orders, ANN), open(&orders, BOB)), (vec![2], vec![]));
+        assert_eq!(orders.open_count(), 1);
     }
 
     #[test]

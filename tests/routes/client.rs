@@ -13,6 +13,9 @@ use super::shapes;
 /// A server that says nothing for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The media type of figures, of which no program reads JSON.
+pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// Who asks: an address and a key.
 #[derive(Clone)]
 pub struct Client {
@@ -150,7 +153,11 @@ impl Answer {
             return;
         }
         let problem = self.status >= 400;
-        let media = if problem { "application/problem+json" } else { "application/json" };
+        let media = match problem {
+            true => "application/problem+json",
+            false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false => "application/json",
+        };
         assert_eq!(self.header("content-type"), media, "{self:?}");
         if head_only {
             assert!(self.body.is_empty(), "{self:?}");
@@ -158,8 +165,7 @@ impl Answer {
         }
         assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
         if problem {
-            let bad_form = self.json["code"] == "INVALID_REQUEST";
-            check(&shapes::problem(bad_form), &self.json, &self.asked);
+            check(&shapes::problem(self.code()), &self.json, &self.asked);
             assert_eq!(self.json["status"], self.status, "{self:?}");
             assert_eq!(self.json["requestId"], self.header("x-request-id"));
         }

@@ -70,7 +70,8 @@ pub fn head(
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
          style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Audit report: {question}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <title>Audit report: {question}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n\
          <p class=\"kind\">Audit report on one market</p>\n<h1>{question}</h1>\n\
          <p>Market <span class=\"id\">{}</span>, {} as of record {}.</p>\n\
          <div class=\"verdict\"><p><strong>Verified.</strong> All {} records of the journal were \
@@ -101,8 +102,8 @@ pub fn head(
     Ok(writeln!(
         out,
         "<p>Two copies of one journal have the same hash; whoever carries out the same records \
-         gets the same results and the same digest. All times are UTC. A number called a record is the place in the \
-         journal at which something happened.</p>"
+         gets the same results and the same digest. All times are UTC. A number called a record \
+         is the place in the journal at which something happened.</p>"
     )?)
 }
 
@@ -180,8 +181,9 @@ pub fn books(out: &mut impl Write, pictures: &[(&Picture, String)]) -> io::Resul
     }
     writeln!(
         out,
-        "<p class=\"lead\">Left, blue: contracts that could have been sold at a price or better. Right, orange: \
-         contracts that could have been bought. Prices of no are the complements.</p>\n\
+        "<p class=\"lead\">Left, blue: contracts that could have been sold at a price or better. \
+         Right, orange: contracts that could have been bought. Prices of no are the \
+         complements.</p>\n\
          <div class=\"books\">"
     )?;
     for (picture, chart) in pictures {

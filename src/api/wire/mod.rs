@@ -5,6 +5,8 @@
 pub mod account;
 pub mod catalogue;
 pub mod json;
+pub mod limits;
+pub mod operations;
 pub mod order;
 pub mod problem;
 pub mod record;

@@ -2,9 +2,10 @@
 
 use super::{OrderRow, OrderStatus, Orders, Own, OwnPlace, Slot, Standing, UserOrders};
 use crate::exchange::command::Wording;
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, read_flat, room,
+    write_count,
 };
 use crate::exchange::units::TimeMs;
 use crate::projection::chain::Chain;
@@ -101,10 +102,25 @@ impl Orders {
     /// the user's.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Whose the rows are and which stand is told by the rows.
-        let Orders { rows, links: _, open: _, users, by_market: _, fills } = self;
+        let Orders {
+            rows,
+            links: _,
+            open: _,
+            users,
+            by_market: _,
+            client_ids,
+            by_client_id: _,
+            fills,
+        } = self;
         rows.write(sink);
         for (number, orders) in (0..).zip(users) {
             fills.write_of(UserNo(number), orders.all.iter().map(|own| own.fills), sink);
+        }
+        let named = rows.iter().filter_map(|row| Some((row.no, client_ids.get(&row.no)?)));
+        write_count(client_ids.len(), sink);
+        for (order, id) in named {
+            order.write(sink);
+            id.write(sink);
         }
     }
 
@@ -140,7 +156,26 @@ impl Orders {
             let mut chains: Vec<&mut Chain> = chains.collect();
             orders.fills.read_of(user, &reading.heads, &mut chains, source)?;
         }
+        orders.read_names(source)?;
         Ok(orders)
+    }
+
+    /// Reads the names that owners gave to their orders.
+    fn read_names(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let mut last = None;
+        for _ in 0..read_count(source)? {
+            let (order, id) = (OrderNo::read(source)?, Token::read(source)?);
+            hold(last < Some(order), "named orders out of order")?;
+            last = Some(order);
+            let slot = self.rows.binary_search_by_key(&order, |row| row.no);
+            let slot = slot.ok().and_then(|slot| Some((Slot::try_from(slot).ok()?, slot)));
+            let (slot, index) = slot.ok_or(BadImage::Contradiction("a name of no order"))?;
+            let user = self.rows.get(index).map(|row| row.user);
+            let user = user.ok_or(BadImage::Contradiction("a name of no order"))?;
+            self.client_ids.insert(order, id);
+            self.by_client_id.insert((user, id), slot);
+        }
+        Ok(())
     }
 
     /// Puts the rows from `start` on where they can be looked up.

@@ -1,0 +1,129 @@
+//! `salvage`: a new data directory from what a damaged one and an archive still give.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::import::{self, ImportError};
+use openoutcry::journal::salvage::{Salvage, Salvaged, Span};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Failure, head_fields};
+
+/// What the copy of the damaged store is called, after the new directory.
+const SCRATCH_SUFFIX: &str = ".scratch";
+
+/// A directory that is gone when this is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Beside the new directory, where there is room for a journal.
+    fn beside(new: &Path) -> Result<Scratch, Failure> {
+        let mut path = new.as_os_str().to_owned();
+        path.push(SCRATCH_SUFFIX);
+        let path = PathBuf::from(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path))
+            .and_then(|()| fs::create_dir(&path))
+            .map_err(|error| Failure::writing(&path, error))?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is in nobody's way but the next salvage's, which will say so.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Makes a data directory of the longest chain from record 1, and says what it covers.
+pub fn salvage(damaged: &Path, archive: Option<&Path>, new: &Path) -> Result<Answer, Failure> {
+    if !damaged.is_dir() {
+        let error = "no directory is there; of an archive alone `import` makes a journal";
+        return Err(Failure::Failed(format!("CANNOT_READ: {}: {error}", damaged.display())));
+    }
+    let scratch = Scratch::beside(new)?;
+    let mut chain = Salvage::of(damaged, archive, &scratch.0).map_err(Failure::failed)?;
+    match import::import(new, &mut chain, |_| ()) {
+        Ok(_) | Err(ImportError::Empty) => {}
+        Err(error) => return Err(Failure::failed(error)),
+    }
+    let salvaged = chain.finish();
+    Ok(Answer::Told { value: value(&salvaged), text: text(&salvaged), sound: salvaged.complete })
+}
+
+fn span(span: &Span) -> Value {
+    json!({ "first": span.first.get(), "last": span.last.get(), "from": span.origin.name() })
+}
+
+/// The first record that is wanted and not covered.
+fn missing(salvaged: &Salvaged) -> Option<Sequence> {
+    let known = salvaged.acknowledged.unwrap_or_default();
+    let beyond = salvaged.beyond.iter().map(|span| span.last).max().unwrap_or_default();
+    (salvaged.head.sequence < known.max(beyond)).then(|| salvaged.head.sequence.next())
+}
+
+/// Why the chain ends where it does.
+fn ended(salvaged: &Salvaged) -> String {
+    let next = salvaged.head.sequence.next();
+    if salvaged.complete {
+        return "every acknowledged record is covered".to_owned();
+    }
+    if missing(salvaged).is_some() {
+        return format!("no sound block that follows begins with record {next} in any source");
+    }
+    match salvaged.acknowledged {
+        None => "no source has more; whether more was acknowledged nobody can say, because the \
+                 witness cannot be read"
+            .to_owned(),
+        Some(_) => "no source has more; but the block that was acknowledged last is another than \
+                    the one found in its place"
+            .to_owned(),
+    }
+}
+
+fn value(salvaged: &Salvaged) -> Value {
+    let known = salvaged.acknowledged.map(Sequence::get);
+    json!({
+        "ok": salvaged.complete,
+        "head": head_fields(&salvaged.head),
+        "covered": salvaged.covered.iter().map(span).collect::<Vec<_>>(),
+        "beyond": salvaged.beyond.iter().map(span).collect::<Vec<_>>(),
+        "missing_from": missing(salvaged).map(Sequence::get),
+        "acknowledged": known,
+        "ended": ended(salvaged),
+        "faults": salvaged.faults,
+    })
+}
+
+/// The same for people.
+fn text(salvaged: &Salvaged) -> String {
+    let mut text = String::new();
+    let rows = |text: &mut String, name: &str, spans: &[Span]| {
+        for (index, Span { first, last, origin }) in spans.iter().enumerate() {
+            let name = if index == 0 { name } else { "" };
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{name:<13}records {first} to {last}, {}", origin.name());
+        }
+    };
+    rows(&mut text, "covered", &salvaged.covered);
+    let head = &salvaged.head;
+    let known = salvaged.acknowledged.map_or("unknown".to_owned(), |known| known.to_string());
+    let _ = write!(
+        text,
+        "\
+head         record {sequence}, block hash {hash}
+acknowledged {known}
+ended        {ended}
+",
+        sequence = head.sequence,
+        hash = head.hash,
+        ended = ended(salvaged),
+    );
+    rows(&mut text, "not usable", &salvaged.beyond);
+    for fault in &salvaged.faults {
+        let _ = writeln!(text, "fault        {fault}");
+    }
+    text
+}

@@ -1,0 +1,357 @@
+//! An archive: a folder of compressed portable files, written member by member behind a running
+//! journal. One after the other they are one portable file again.
+//!
+//! A member is one write and one sync, so a crash can tear no more than the last one. What is torn
+//! is cut off and written again from the journal; anything else that is not whole is damage, and
+//! is left as it is.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::block::{
+    self, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, Block, BlockFault, ChainHash, Head, RawBlock,
+};
+use super::member::{
+    self, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MemberFault, MemberHeader, Members, UnpackError,
+};
+use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
+use super::reader::JournalReader;
+use super::{Durable, JournalError};
+use crate::exchange::units::Sequence;
+
+/// A file that has grown past this is followed by the next: large enough that years are some
+/// thousands of files, small enough to be copied away one by one.
+pub const SEGMENT_BYTES: u64 = 64 << 20;
+/// Most that a torn write can have left: one member. Bytes that do not shrink grow by a little.
+const TORN_BYTES_MAX: u64 = 2 << 20;
+/// Held by whoever writes the archive.
+const LOCK_FILE: &str = "lock";
+/// Digits of the first record's number in a file's name.
+const NAME_DIGITS: usize = 20;
+
+const _: () = assert!(MEMBER_BLOCKS_BYTES + BLOCK_BYTES_MAX < 2 << 20);
+
+/// Why an archive is not written to.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Another process writes it.
+    #[error("ARCHIVE_LOCKED: {0} is in use by another process")]
+    Locked(PathBuf),
+    /// The file system failed.
+    #[error("ARCHIVE_FAILED: {path}: {error}")]
+    Io {
+        /// Of what.
+        path: PathBuf,
+        /// Its words.
+        error: io::Error,
+    },
+    /// The last file is damaged by more than a torn write, or holds other blocks than its name
+    /// says. Nothing was changed.
+    #[error(
+        "ARCHIVE_DAMAGED: {path}: at byte {offset}: {what}; nothing was changed: move the archive \
+         away and begin another, or ask `openoutcry-replay verify` how far it is sound"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the member begins that is not whole.
+        offset: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The archive goes on where the journal has ended: the journal has lost its tail, or an older
+    /// copy was put in its place.
+    #[error(
+        "ARCHIVE_AHEAD: the archive ends with record {archived}, the journal with {journaled}; if \
+         the journal has lost its tail, `openoutcry-replay salvage` puts it back"
+    )]
+    Ahead {
+        /// Last record of the archive.
+        archived: Sequence,
+        /// Last record of the journal.
+        journaled: Sequence,
+    },
+    /// The archive is of another journal.
+    #[error(
+        "ARCHIVE_OTHER_JOURNAL: block {archived} of the archive ends with record {record}, the \
+         journal's is {journaled}; name an empty folder, or the archive of this journal"
+    )]
+    OtherJournal {
+        /// The archive's last record.
+        record: Sequence,
+        /// Hash of the archive's block.
+        archived: ChainHash,
+        /// Hash of the journal's block there; zeros if none of its blocks ends there.
+        journaled: ChainHash,
+    },
+    /// The journal could not be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// A torn write that was cut off when the archive was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The file.
+    pub path: PathBuf,
+    /// What it is long now.
+    pub length: u64,
+    /// Bytes that were cut off.
+    pub bytes: u64,
+}
+
+/// An archive that is written to.
+#[derive(Debug)]
+pub struct Archive {
+    folder: PathBuf,
+    head: Head,
+    /// The file that takes the next member, and how much of it is whole and on disk.
+    segment: PathBuf,
+    whole: u64,
+    /// Opened anew after every failure.
+    file: Option<File>,
+    _lock: File,
+}
+
+impl Archive {
+    /// Opens the archive of a folder, and makes one where there is none. Cuts off what a crash
+    /// left of a write.
+    pub fn open(folder: &Path) -> Result<(Archive, Option<Cut>), ArchiveError> {
+        let failed = |error| failed(folder, error);
+        if !folder.exists() {
+            fs::create_dir_all(folder).and_then(|()| sync_folder_of(folder)).map_err(failed)?;
+        }
+        let lock = OpenOptions::new().create(true).append(true).open(folder.join(LOCK_FILE));
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(ArchiveError::Locked(folder.to_owned()));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let mut files = segments(folder).map_err(failed)?.unwrap_or_default();
+        let Some(segment) = files.pop_back() else {
+            let (head, segment) = (Head::START, segment_path(folder, &Head::START));
+            return Ok((Archive::at(folder, head, (segment, 0), lock), None));
+        };
+        let (last, cut) = settle(&segment)?;
+        let whole = last.as_ref().map_or(0, |last| last.end);
+        let head = match (last, files.pop_back()) {
+            (Some(last), _) => head_of(&segment, &last)?,
+            // Named, and no member written yet: it ends where the file before it does.
+            (None, Some(earlier)) => {
+                let (last, _) = whole_members(&earlier)?;
+                last.map_or(Ok(Head::START), |last| head_of(&earlier, &last))?
+            }
+            (None, None) => Head::START,
+        };
+        if whole == 0 && segment != segment_path(folder, &head) {
+            let what = format!("it is empty, and record {} is next", head.sequence.next());
+            return Err(ArchiveError::Damaged { path: segment, offset: 0, what });
+        }
+        Ok((Archive::at(folder, head, (segment, whole), lock), cut))
+    }
+
+    fn at(folder: &Path, head: Head, (segment, whole): (PathBuf, u64), lock: File) -> Archive {
+        Archive { folder: folder.to_owned(), head, segment, whole, file: None, _lock: lock }
+    }
+
+    /// Where it ends.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Whether the archive's first block and its last are the journal's there.
+    pub fn belongs_to(&self, journal: &JournalReader) -> Result<(), ArchiveError> {
+        let (head, journaled) = (self.head, journal.head().sequence);
+        if head == Head::START {
+            return Ok(());
+        }
+        // The first too, so that another journal that is shorter is not taken for a cut one.
+        let mut archived = PortableFile::open(&self.folder)
+            .map_err(|error| failed(&self.folder, error))?
+            .take(usize::from(journaled > Sequence::ZERO));
+        if let Some(first) = archived.next().transpose()? {
+            Archive::same_block(journal, &first.head())?;
+        }
+        if head.sequence > journaled {
+            return Err(ArchiveError::Ahead { archived: head.sequence, journaled });
+        }
+        Archive::same_block(journal, &head)
+    }
+
+    /// Whether the journal has the archive's block that led to this head.
+    fn same_block(journal: &JournalReader, head: &Head) -> Result<(), ArchiveError> {
+        let block = journal.read(head.sequence).next().transpose()?;
+        let there = block.filter(|block| block.last() == head.sequence);
+        let journaled = there.map_or(ChainHash::ZERO, |block| block.hash());
+        if journaled == head.hash {
+            return Ok(());
+        }
+        let (record, archived) = (head.sequence, head.hash);
+        Err(ArchiveError::OtherJournal { record, archived, journaled })
+    }
+
+    /// Adds blocks as one member, the first of them the next of the archive, and returns once they
+    /// are on disk. After an error nothing was added, and the same blocks may be tried again.
+    pub fn append(&mut self, blocks: &[Durable<Block>]) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let mut head = self.head;
+        for block in blocks {
+            block.follows(&head).map_err(io::Error::other)?;
+            bytes.extend_from_slice(block.bytes());
+            head = block.head();
+        }
+        if self.whole >= SEGMENT_BYTES {
+            self.segment = segment_path(&self.folder, &self.head);
+            (self.whole, self.file) = (0, None);
+        }
+        let member = member::pack(&bytes)?;
+        if let Err(error) = self.write(&member) {
+            // A file whose sync failed may claim bytes that never reached the disk.
+            self.file = None;
+            return Err(error);
+        }
+        self.whole = self.whole.saturating_add(u64::try_from(member.len()).unwrap_or(u64::MAX));
+        self.head = head;
+        Ok(())
+    }
+
+    fn write(&mut self, member: &[u8]) -> io::Result<()> {
+        let new = self.whole == 0;
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.reopen()?,
+        };
+        file.write_all_at(member, self.whole)?;
+        file.sync_data()?;
+        if new {
+            sync_folder_of(&self.segment)?;
+        }
+        self.file = Some(file);
+        // Else the archive would grow in a file that nobody finds.
+        match self.file.as_ref().map(File::metadata).transpose()? {
+            Some(file) if file.nlink() == 0 => Err(io::Error::other("the file was deleted")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens the segment, with what an earlier failure left behind cut off.
+    fn reopen(&self) -> io::Result<File> {
+        let create = self.whole == 0;
+        let file =
+            OpenOptions::new().create(create).truncate(false).write(true).open(&self.segment)?;
+        let length = file.metadata()?.len();
+        if length < self.whole {
+            return Err(io::Error::other("the file has become shorter"));
+        }
+        if length > self.whole {
+            file.set_len(self.whole)?;
+        }
+        Ok(file)
+    }
+}
+
+/// The file that begins after a head.
+fn segment_path(folder: &Path, head: &Head) -> PathBuf {
+    let first = head.sequence.next().get();
+    folder.join(format!("{first:0NAME_DIGITS$}{SEGMENT_SUFFIX}"))
+}
+
+/// A whole member of a file.
+struct WholeMember {
+    begin: u64,
+    end: u64,
+}
+
+/// The last whole member, once what a crash left after it is cut off.
+fn settle(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>), ArchiveError> {
+    let (last, fault) = whole_members(path)?;
+    let length = last.as_ref().map_or(0, |last| last.end);
+    let Some(fault) = fault else { return Ok((last, None)) };
+    let failed = |error| failed(path, error);
+    let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len().saturating_sub(length);
+    if bytes > TORN_BYTES_MAX {
+        let (path, what) = (path.to_owned(), fault.to_string());
+        return Err(ArchiveError::Damaged { path, offset: length, what });
+    }
+    file.set_len(length).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok((last, Some(Cut { path: path.to_owned(), length, bytes })))
+}
+
+/// Walks a file's members by their lengths, with the checksums of their packed bytes: the last
+/// whole one, and what is wrong with the one after it, if anything is.
+fn whole_members(path: &Path) -> Result<(Option<WholeMember>, Option<MemberFault>), ArchiveError> {
+    let failed = |error| failed(path, error);
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let (mut last, mut offset) = (None, 0_u64);
+    while offset < length {
+        let header = read_at(&file, offset, length, MEMBER_HEADER_BYTES).map_err(failed)?;
+        let header = match MemberHeader::read(&header) {
+            Ok(header) => header,
+            Err(fault) => return Ok((last, Some(fault))),
+        };
+        let end = offset.saturating_add(header.member_bytes());
+        if end > length {
+            return Ok((last, Some(MemberFault::Truncated)));
+        }
+        let packed = offset.saturating_add(u64::try_from(MEMBER_HEADER_BYTES).unwrap_or(0));
+        let bytes = usize::try_from(end.saturating_sub(packed)).unwrap_or(usize::MAX);
+        let bytes = read_at(&file, packed, length, bytes).map_err(failed)?;
+        if crc32fast::hash(&bytes) != header.packed_checksum {
+            return Ok((last, Some(MemberFault::PackedChecksum)));
+        }
+        last = Some(WholeMember { begin: offset, end });
+        offset = end;
+    }
+    Ok((last, None))
+}
+
+/// Bytes of a file from an offset, no more than there are.
+fn read_at(file: &File, offset: u64, length: u64, bytes: usize) -> io::Result<Vec<u8>> {
+    let there = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
+    let mut read = vec![0; bytes.min(there)];
+    file.read_exact_at(&mut read, offset)?;
+    Ok(read)
+}
+
+/// The head that a file's last member leads to; every block of it is verified.
+fn head_of(path: &Path, last: &WholeMember) -> Result<Head, ArchiveError> {
+    let damaged =
+        |what: String| ArchiveError::Damaged { path: path.to_owned(), offset: last.begin, what };
+    let file = File::open(path).map_err(|error| failed(path, error))?;
+    let length = usize::try_from(last.end.saturating_sub(last.begin)).unwrap_or(usize::MAX);
+    let bytes =
+        read_at(&file, last.begin, last.end, length).map_err(|error| failed(path, error))?;
+    let mut members = Members::new(bytes.as_slice());
+    let mut head: Option<Head> = None;
+    loop {
+        let mut bytes = Vec::new();
+        let mut read = |bytes: &mut Vec<u8>, length| {
+            members.fill(bytes, length).map_err(|error| match error {
+                UnpackError::Io(error) => failed(path, error),
+                UnpackError::Fault(fault) => damaged(fault.to_string()),
+            })
+        };
+        read(&mut bytes, BLOCK_HEADER_BYTES)?;
+        if bytes.is_empty() {
+            let whole = head.filter(|head| *head != Head::START);
+            return whole.ok_or_else(|| damaged("a member without a block".to_owned()));
+        }
+        let fault = |fault: BlockFault| damaged(fault.to_string());
+        let length = block::block_bytes(&bytes).map_err(fault)?;
+        read(&mut bytes, length)?;
+        let block = RawBlock::new(bytes).decode().map_err(fault)?;
+        block.follows(&head.unwrap_or_else(|| block.built_after())).map_err(fault)?;
+        head = Some(block.head());
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> ArchiveError {
+    ArchiveError::Io { path: path.to_owned(), error }
+}

@@ -1,0 +1,158 @@
+//! A journal in a new data directory, from blocks that are known to be sound: what `import` and
+//! `salvage` make. Until every block is on disk and was read back, the directory opens for nobody.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::block::{Block, Head};
+use super::marker::Witness;
+use super::sled::{
+    LOCK_FILE, MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE, WITNESS_FILE, lock,
+};
+use super::store::{BlockStore, OpenError, StoreError, StoredJournal};
+use super::{Durable, Journal, JournalError};
+
+/// Bytes of blocks put into the store between two syncs: a sync is dear, and until the end none of
+/// them has to be on disk.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Why a directory holds no imported journal. Nothing of it is left behind that would open.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The directory holds something.
+    #[error("IMPORT_NOT_EMPTY: {0} is not empty; a journal is imported into a new directory")]
+    NotEmpty(PathBuf),
+    /// There is no block to import.
+    #[error("IMPORT_EMPTY: there is no block to import")]
+    Empty,
+    /// The blocks could not be read, or are damaged.
+    #[error(transparent)]
+    Source(JournalError),
+    /// The directory's own files could not be made.
+    #[error("IMPORT_FAILED: {0}")]
+    File(#[from] io::Error),
+    /// The store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store did not take a block.
+    #[error("IMPORT_FAILED: {0}")]
+    Store(#[from] StoreError),
+    /// What was written is not what is read back.
+    #[error("IMPORT_FAILED: read back after it was written: {0}")]
+    ReadBack(JournalError),
+    /// The journal does not end where the blocks did.
+    #[error("IMPORT_FAILED: the journal that was made ends with record {}", .0.sequence)]
+    Other(Head),
+}
+
+/// Makes a journal of exactly these blocks, which must be a chain from record 1 on. Tells of each
+/// block put. Returns the head once everything is on disk and was read back from the store.
+pub fn import(
+    data: &Path,
+    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
+    passed: impl FnMut(&Block),
+) -> Result<Head, ImportError> {
+    if holds_something(data)? {
+        return Err(ImportError::NotEmpty(data.to_owned()));
+    }
+    fs::create_dir_all(data)?;
+    let locked = lock(data)?;
+    // What an interrupted import left.
+    clear(data)?;
+    let unfinished = data.join(UNFINISHED_FILE);
+    OpenOptions::new().create_new(true).write(true).open(&unfinished)?.sync_all()?;
+    sync_folder(data)?;
+    let imported = fill(data, locked, blocks, passed);
+    match &imported {
+        Ok(_) => {
+            fs::remove_file(&unfinished)?;
+            sync_folder(data)?;
+        }
+        // If even this fails, the directory still says that it is unfinished.
+        Err(_) => drop(clear(data)),
+    }
+    imported
+}
+
+fn fill(
+    data: &Path,
+    locked: File,
+    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
+    mut passed: impl FnMut(&Block),
+) -> Result<Head, ImportError> {
+    let mut store = SledStore::open_files(data, locked)?;
+    let (mut head, mut unsynced) = (Head::START, 0_usize);
+    for block in blocks {
+        let block = block.map_err(ImportError::Source)?;
+        let first = block.first();
+        let follows = block.follows(&head);
+        follows.map_err(|fault| ImportError::Source(JournalError::Misfit { first, fault }))?;
+        store.put(first, block.bytes())?;
+        head = block.head();
+        unsynced = unsynced.saturating_add(block.bytes().len());
+        if unsynced >= BATCH_BYTES {
+            store.flush()?;
+            store.sync()?;
+            unsynced = 0;
+        }
+        passed(&block);
+    }
+    if head == Head::START {
+        return Err(ImportError::Empty);
+    }
+    store.flush()?;
+    store.sync()?;
+    store.attest(Witness { last: head.sequence, hash: head.hash })?;
+    // As any start does it: the last blocks, the witness, the marker.
+    let (journal, _) = StoredJournal::over(store)?;
+    File::open(data.join(WITNESS_FILE))?.sync_all()?;
+    // Reading verifies every block, and that the last is the journal's head.
+    for block in journal.read(Head::START.sequence.next()) {
+        block.map_err(ImportError::ReadBack)?;
+    }
+    if *journal.head() == head { Ok(head) } else { Err(ImportError::Other(*journal.head())) }
+}
+
+/// Whether a directory holds anything but a lock or an import that was interrupted.
+fn holds_something(data: &Path) -> io::Result<bool> {
+    let unfinished = data.join(UNFINISHED_FILE).exists();
+    let entries = match fs::read_dir(data) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let ours = [LOCK_FILE, UNFINISHED_FILE, STORE_DIR, MARKER_FILE, WITNESS_FILE];
+    for entry in entries {
+        let name = entry?.file_name();
+        let known = ours.iter().any(|ours| name == *ours) && (unfinished || name == LOCK_FILE);
+        if !known {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes what an unfinished import left, the sign that it is unfinished last.
+fn clear(data: &Path) -> io::Result<()> {
+    let absent = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    };
+    fs::remove_dir_all(data.join(STORE_DIR)).or_else(absent)?;
+    for name in [MARKER_FILE, WITNESS_FILE] {
+        fs::remove_file(data.join(name)).or_else(absent)?;
+    }
+    sync_folder(data)?;
+    fs::remove_file(data.join(UNFINISHED_FILE)).or_else(absent)?;
+    sync_folder(data)
+}
+
+/// Makes a directory's names durable, its own included.
+fn sync_folder(data: &Path) -> io::Result<()> {
+    let whole = data.canonicalize()?;
+    for folder in [Some(whole.as_path()), whole.parent()].into_iter().flatten() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

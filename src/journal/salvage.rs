@@ -1,0 +1,432 @@
+//! The longest chain from record 1 that a damaged data directory and an archive still give.
+//!
+//! The directory is never written to: what sled has is asked of a copy, because opening sled
+//! writes. Three sources, in order of trust: the archive, which holds nothing that was not durable;
+//! sled's tree, which holds nothing that was removed; and sled's file, searched byte by byte for
+//! blocks, which may hold blocks that were refused and so counts only up to the witness.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::block::{Block, ChainHash, Head, RawBlock};
+use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::portable;
+use super::scrape::{SoundBlocks, scrape_file};
+use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, Sled, WITNESS_FILE, WITNESS_SLOT_OFFSET};
+use super::store::BlockSource;
+use super::{Durable, JournalError};
+use crate::exchange::units::Sequence;
+
+/// sled's file.
+const DATABASE: &str = "db";
+
+/// Where a block was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// In the archive.
+    Archive,
+    /// In sled's tree.
+    Store,
+    /// In sled's file, but not in its tree any more.
+    StoreFile,
+}
+
+impl Origin {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Origin::Archive => "archive",
+            Origin::Store => "store",
+            Origin::StoreFile => "store file",
+        }
+    }
+}
+
+/// Records that come from one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub first: Sequence,
+    /// The last.
+    pub last: Sequence,
+    /// Where from.
+    pub origin: Origin,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Salvaged {
+    /// Where the chain ends.
+    pub head: Head,
+    /// What it was made of, in order.
+    pub covered: Vec<Span>,
+    /// Sound blocks that could not be used, because records before them are missing or because
+    /// nobody can say that they were not refused.
+    pub beyond: Vec<Span>,
+    /// The last acknowledged record that is known of; `None` if the witness cannot be read.
+    pub acknowledged: Option<Sequence>,
+    /// Whether every record that was acknowledged is covered, and this is known.
+    pub complete: bool,
+    /// What was wrong with the sources, in words.
+    pub faults: Vec<String>,
+}
+
+/// Why nothing was looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum SalvageError {
+    /// A server has the directory open.
+    #[error("OPEN_LOCKED: {0} is in use by another process")]
+    Locked(PathBuf),
+    /// A file system failed.
+    #[error("SALVAGE_FAILED: {path}: {error}")]
+    Io {
+        /// Of what.
+        path: PathBuf,
+        /// Its words.
+        error: io::Error,
+    },
+}
+
+/// Where a block begins in sled's file, and how it hangs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct InFile {
+    offset: u64,
+    bytes: usize,
+    last: Sequence,
+    hash: ChainHash,
+    previous: ChainHash,
+}
+
+/// The chain, block by block, as an iterator; then what there is to say of it.
+pub struct Salvage {
+    archive: SoundBlocks,
+    /// The archive's next block, if it was looked at already.
+    archived: Option<Block>,
+    archive_last: Sequence,
+    store: Option<Sled>,
+    file: Option<File>,
+    in_file: BTreeMap<Sequence, Vec<InFile>>,
+    marker: Option<Marker>,
+    witness: Option<Witness>,
+    witness_met: bool,
+    head: Head,
+    covered: Vec<Span>,
+    faults: Vec<String>,
+    _lock: Option<File>,
+}
+
+impl Salvage {
+    /// Looks at a data directory, of which `scratch` takes a copy of sled's files, and at an
+    /// archive or an exported file.
+    pub fn of(
+        data: &Path,
+        archive: Option<&Path>,
+        scratch: &Path,
+    ) -> Result<Salvage, SalvageError> {
+        let lock = not_in_use(data)?;
+        let mut faults = Vec::new();
+        let files = match archive {
+            None => VecDeque::new(),
+            Some(path) if path.is_dir() => {
+                portable::segments(path).map_err(|error| failed(path, error))?.unwrap_or_default()
+            }
+            Some(path) => VecDeque::from([path.to_owned()]),
+        };
+        let (database, mut in_file) = (data.join(STORE_DIR).join(DATABASE), BTreeMap::new());
+        let scraped = scrape_file(&database, |offset, block| {
+            let held: &mut Vec<InFile> = in_file.entry(block.first()).or_default();
+            if held.iter().all(|held| held.hash != block.hash()) {
+                let (bytes, hash, previous) = (block.bytes().len(), block.hash(), block.previous());
+                held.push(InFile { offset, bytes, last: block.last(), hash, previous });
+            }
+        });
+        if let Err(error) = scraped
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            faults.push(format!("{}: {error}", database.display()));
+        }
+        let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
+        let marker = marker(&data.join(MARKER_FILE), &mut faults);
+        let witness = witness(&data.join(WITNESS_FILE), &mut faults);
+        Ok(Salvage {
+            archive: SoundBlocks::of(files),
+            archived: None,
+            archive_last: Sequence::ZERO,
+            store,
+            file: File::open(&database).ok(),
+            in_file,
+            marker,
+            witness,
+            witness_met: witness.is_some_and(|witness| witness.last == Sequence::ZERO),
+            head: Head::START,
+            covered: Vec::new(),
+            faults,
+            _lock: lock,
+        })
+    }
+
+    /// The next block of the chain, from whichever source has it.
+    fn next_block(&mut self) -> Option<(Block, Origin)> {
+        let next = self.head.sequence.next();
+        let archived = self.archived(next);
+        let stored = self.stored(next).filter(|block| block.follows(&self.head).is_ok());
+        if let (Some(archived), Some(stored)) = (&archived, &stored)
+            && archived.hash() != stored.hash()
+        {
+            self.faults.push(format!(
+                "two blocks claim to begin with record {next}: {} in the archive, which was taken, \
+                 and {} in the store",
+                archived.hash(),
+                stored.hash()
+            ));
+        }
+        let archived = archived.map(|block| (block, Origin::Archive));
+        let stored = stored.map(|block| (block, Origin::Store));
+        archived.or(stored).or_else(|| self.in_file_only(next).map(|b| (b, Origin::StoreFile)))
+    }
+
+    /// The archive's block from `next` on that follows; what comes before is passed over.
+    fn archived(&mut self, next: Sequence) -> Option<Block> {
+        loop {
+            let block = self.archived.take().or_else(|| self.archive.next())?;
+            self.archive_last = self.archive_last.max(block.last());
+            if block.first() > next {
+                self.archived = Some(block);
+                return None;
+            }
+            if block.follows(&self.head).is_ok() {
+                return Some(block);
+            }
+        }
+    }
+
+    /// The block that sled has under `next`, unless it was refused or may have been.
+    fn stored(&mut self, next: Sequence) -> Option<Block> {
+        let found = match self.store.as_ref()?.blocks.at_or_after(next) {
+            Ok(found) => found,
+            Err(error) => {
+                let fault = format!("sled: {error}");
+                if !self.faults.contains(&fault) {
+                    self.faults.push(fault);
+                }
+                None
+            }
+        };
+        let (_, bytes) = found.filter(|(key, _)| *key == next)?;
+        match RawBlock::new(bytes).decode() {
+            Ok(block) => Some(block).filter(|block| self.not_refused(block)),
+            Err(fault) => {
+                self.faults.push(format!("sled: in the block of record {next}: {fault}"));
+                None
+            }
+        }
+    }
+
+    /// Whether nothing says that a block was refused.
+    fn not_refused(&self, block: &Block) -> bool {
+        match self.marker {
+            Some(Marker::Clear) => true,
+            Some(Marker::Refused { first, previous }) => {
+                block.first() != first || block.previous() != previous
+            }
+            Some(Marker::Unreadable) | None => self.acknowledged(block),
+        }
+    }
+
+    fn acknowledged(&self, block: &Block) -> bool {
+        self.witness.is_some_and(|witness| {
+            block.last() < witness.last
+                || block.last() == witness.last && block.hash() == witness.hash
+        })
+    }
+
+    /// The block that sled's file holds at `next`, if it was acknowledged and is the only one, or
+    /// the only one that another was built upon.
+    fn in_file_only(&self, next: Sequence) -> Option<Block> {
+        let follow = |of: &InFile| {
+            let after = self.in_file.get(&of.last.next());
+            after.is_some_and(|after| after.iter().any(|after| after.previous == of.hash))
+        };
+        let held = self.in_file.get(&next)?.iter();
+        let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
+        let one = match held.as_slice() {
+            [one] => one,
+            several => {
+                let mut built_upon = several.iter().filter(|held| follow(held));
+                let one = built_upon.next().filter(|_| built_upon.next().is_none());
+                one.or_else(|| {
+                    let witness = self.witness?;
+                    several.iter().find(|held| held.hash == witness.hash)
+                })?
+            }
+        };
+        let mut bytes = vec![0; one.bytes];
+        self.file.as_ref()?.read_exact_at(&mut bytes, one.offset).ok()?;
+        let block = RawBlock::new(bytes).decode().ok()?;
+        let follows = block.follows(&self.head).is_ok();
+        Some(block).filter(|block| follows && self.not_refused(block) && self.acknowledged(block))
+    }
+
+    /// What there is to say once the chain has ended.
+    pub fn finish(mut self) -> Salvaged {
+        let mut beyond = Vec::new();
+        for block in self.archived.take().into_iter().chain(self.archive.by_ref()) {
+            self.archive_last = self.archive_last.max(block.last());
+            if block.first() > self.head.sequence {
+                extend(&mut beyond, &block, Origin::Archive);
+            }
+        }
+        let after = self.head.sequence.next();
+        self.beyond_in_store(after, &mut beyond);
+        let seen = beyond.clone();
+        for (first, held) in self.in_file.range(after..) {
+            let known = |span: &Span| (span.first..=span.last).contains(first);
+            if let Some(held) = held.first().filter(|_| !seen.iter().any(known)) {
+                extend_by(&mut beyond, (*first, held.last), Origin::StoreFile);
+            }
+        }
+        beyond.sort_by_key(|span| (span.first, span.last));
+        let mut faults = self.faults;
+        // The archive was looked through to its end by now.
+        faults.extend_from_slice(self.archive.faults());
+        let (witness, head) = (self.witness, self.head);
+        let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
+        let acknowledged_beyond = beyond.iter().any(|span| span.origin != Origin::StoreFile);
+        let reached = acknowledged.is_some_and(|known| head.sequence >= known);
+        let complete = reached && self.witness_met && !acknowledged_beyond;
+        Salvaged { head, covered: self.covered, beyond, acknowledged, complete, faults }
+    }
+
+    /// What sled's tree holds after the end of the chain.
+    fn beyond_in_store(&mut self, after: Sequence, beyond: &mut Vec<Span>) {
+        let Some(store) = self.store.take() else { return };
+        let mut from = after;
+        while let Ok(Some((key, bytes))) = store.blocks.at_or_after(from) {
+            from = key.next();
+            if let Ok(block) = RawBlock::new(bytes).decode()
+                && self.not_refused_by_marker(&block)
+            {
+                from = block.last().next().max(from);
+                extend(beyond, &block, Origin::Store);
+            }
+        }
+    }
+
+    fn not_refused_by_marker(&self, block: &Block) -> bool {
+        let Some(Marker::Refused { first, previous }) = self.marker else { return true };
+        block.first() != first || block.previous() != previous
+    }
+}
+
+impl Iterator for Salvage {
+    type Item = Result<Durable<Block>, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (block, origin) = self.next_block()?;
+        self.head = block.head();
+        if let Some(witness) = self.witness.filter(|witness| witness.last == block.last()) {
+            self.witness_met = witness.hash == block.hash();
+        }
+        extend(&mut self.covered, &block, origin);
+        Some(Ok(Durable(block)))
+    }
+}
+
+/// Adds a block's records to the spans.
+fn extend(spans: &mut Vec<Span>, block: &Block, origin: Origin) {
+    extend_by(spans, (block.first(), block.last()), origin);
+}
+
+fn extend_by(spans: &mut Vec<Span>, (first, last): (Sequence, Sequence), origin: Origin) {
+    match spans.last_mut() {
+        Some(span) if span.origin == origin && span.last.next() == first => span.last = last,
+        _ => spans.push(Span { first, last, origin }),
+    }
+}
+
+/// Takes the directory's lock, if it has one, without writing.
+fn not_in_use(data: &Path) -> Result<Option<File>, SalvageError> {
+    let path = data.join(LOCK_FILE);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(&path, error)),
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(SalvageError::Locked(data.to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed(&path, error)),
+    }
+}
+
+/// Opens sled on a copy; without its snapshots, which it can do without, if it does not open with
+/// them.
+fn store_copy(
+    store: &Path,
+    scratch: &Path,
+    faults: &mut Vec<String>,
+) -> Result<Option<Sled>, SalvageError> {
+    if !store.join(DATABASE).exists() {
+        faults.push(format!("{} is gone", store.display()));
+        return Ok(None);
+    }
+    for (attempt, with_snapshots) in [("1", true), ("2", false)] {
+        let copy = scratch.join(attempt);
+        copy_files(store, &copy, with_snapshots).map_err(|error| failed(&copy, error))?;
+        match Sled::open(&copy) {
+            Ok(sled) => return Ok(Some(sled)),
+            Err(error) => faults.push(format!("sled: {error}")),
+        }
+    }
+    Ok(None)
+}
+
+fn copy_files(from: &Path, to: &Path, with_snapshots: bool) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let snapshot = entry.file_name().to_string_lossy().starts_with("snap.");
+        if entry.file_type()?.is_file() && (with_snapshots || !snapshot) {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+fn marker(path: &Path, faults: &mut Vec<String>) -> Option<Marker> {
+    let read = fs::read(path).map(|bytes| Marker::decode(&bytes));
+    match &read {
+        Ok(Marker::Unreadable) => faults.push(format!("{} cannot be read", path.display())),
+        Ok(_) => {}
+        Err(error) => faults.push(format!("{}: {error}", path.display())),
+    }
+    read.ok()
+}
+
+/// The newer of the witness's sound slots.
+fn witness(path: &Path, faults: &mut Vec<String>) -> Option<Witness> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            faults.push(format!("{}: {error}", path.display()));
+            return None;
+        }
+    };
+    let slots = [0, usize::try_from(WITNESS_SLOT_OFFSET).unwrap_or(0)];
+    let slots = slots.into_iter().filter_map(|from| {
+        let slot = bytes.get(from..)?;
+        Witness::decode(slot.get(..SLOT_BYTES)?)
+    });
+    let newest = slots.max_by_key(|witness| witness.last);
+    if newest.is_none() {
+        faults.push(format!("{} cannot be read", path.display()));
+    }
+    newest
+}
+
+fn failed(path: &Path, error: io::Error) -> SalvageError {
+    SalvageError::Io { path: path.to_owned(), error }
+}

@@ -1,0 +1,387 @@
+//! The forms of a journal outside its store: exported, compressed, imported, archived. What was
+//! written is what is read, and nothing that changed on the way is taken for it.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
+
+mod records;
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::journal::archive::{Archive, ArchiveError};
+use openoutcry::journal::block::{Block, BlockFault, Head};
+use openoutcry::journal::import::{ImportError, import};
+use openoutcry::journal::member::{self, MemberFault};
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::portable::{self, Form, MemberPlace, PortableFile};
+use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::store::OpenError;
+use openoutcry::journal::{Durable, Journal, JournalError};
+use records::{block_after, chain, largest_block};
+
+const FIRST: Sequence = Sequence::new(1);
+
+fn journal(blocks: &[Block]) -> MemoryJournal {
+    let mut journal = MemoryJournal::new();
+    for block in blocks {
+        journal.append(block.clone()).unwrap();
+    }
+    journal
+}
+
+/// Blocks that fill several members, and more of an archive than one write could have left.
+fn long_chain() -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut head = Head::START;
+    for fill in 0..60 {
+        let block = largest_block(&head, fill);
+        head = block.head();
+        blocks.push(block);
+    }
+    blocks.push(block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 3]));
+    blocks
+}
+
+fn written(form: Form, blocks: &[Block], path: &Path) {
+    let journal = journal(blocks);
+    let mut count = 0;
+    let head = portable::export_as(form, journal.read(FIRST), path, |_| count += 1).unwrap();
+    assert_eq!((head, count), (*journal.head(), blocks.len()));
+}
+
+/// The blocks that are read, and what ended the reading.
+fn read(path: &Path) -> (Vec<Block>, Option<JournalError>) {
+    let (mut blocks, mut error) = (Vec::new(), None);
+    for read in PortableFile::open(path).unwrap() {
+        match read {
+            Ok(block) => blocks.push((*block).clone()),
+            Err(found) => error = Some(found),
+        }
+    }
+    (blocks, error)
+}
+
+fn fault(error: Option<JournalError>) -> BlockFault {
+    match error {
+        Some(JournalError::Damaged(damage)) => damage.fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn both_forms_are_read_as_written_and_the_compressed_one_unpacks_to_the_plain_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (plain, packed) = (dir.path().join("a"), dir.path().join("b"));
+    let blocks = long_chain();
+    written(Form::Plain, &blocks, &plain);
+    written(Form::Compressed, &blocks, &packed);
+    assert_eq!(read(&plain), (blocks.clone(), None));
+    assert_eq!(read(&packed), (blocks.clone(), None));
+    let mut unpacked = Vec::new();
+    let file = fs::File::open(&packed).unwrap();
+    MultiGzDecoder::new(file).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, fs::read(&plain).unwrap());
+    assert_eq!(portable::extent(&packed).unwrap(), portable::extent(&plain).unwrap());
+    // Members and files one after the other are the same journal: what `cat` makes of an archive.
+    let mut file = PortableFile::open(&packed).unwrap();
+    assert_eq!(file.by_ref().count(), blocks.len());
+    assert_eq!(file.offset(), unpacked.len() as u64);
+    assert!(file.place().member.unwrap().number > 1, "several members");
+}
+
+#[test]
+fn every_changed_byte_and_every_cut_of_a_compressed_file_is_found_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal.gz");
+    let blocks = chain(4, 2);
+    let mut whole = Vec::new();
+    for two in blocks.chunks(2) {
+        whole.extend(
+            member::pack(&two.iter().flat_map(Block::bytes).copied().collect::<Vec<_>>()).unwrap(),
+        );
+    }
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(read(&path), (blocks.clone(), None));
+    let second = u64::try_from(whole.len()).unwrap() / 3;
+    for at in 0..whole.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut changed = whole.clone();
+            changed[at] ^= flip;
+            fs::write(&path, &changed).unwrap();
+            let (sound, error) = read(&path);
+            assert!(matches!(error, Some(JournalError::Damaged(_))), "byte {at}: {error:?}");
+            assert!(blocks.starts_with(&sound), "byte {at}");
+            let mut file = PortableFile::open(&path).unwrap();
+            let _ = file.by_ref().count();
+            let bytes: usize = sound.iter().map(|block| block.bytes().len()).sum();
+            assert_eq!(file.offset(), bytes as u64, "where the first unsound block begins");
+            if let Some(MemberPlace { number, offset }) = file.place().member {
+                assert_eq!(number == 2, offset > second, "byte {at}");
+            }
+        }
+    }
+    for length in 1..whole.len() {
+        fs::write(&path, &whole[..length]).unwrap();
+        let (sound, error) = read(&path);
+        assert!(blocks.starts_with(&sound), "{length}");
+        match error {
+            // A whole member is a whole journal up to there.
+            None => assert_eq!(sound.len(), 2, "{length}"),
+            error => {
+                let fault = fault(error);
+                let told = matches!(
+                    fault,
+                    BlockFault::Member(MemberFault::Truncated) | BlockFault::Truncated { .. }
+                );
+                assert!(told, "{length}: {fault}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_member_that_unpacks_without_end_fails_at_its_first_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bomb.gz");
+    fs::write(&path, member::pack(&vec![0; 64 << 20]).unwrap()).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
+    let (sound, error) = read(&path);
+    assert_eq!((sound, fault(error)), (Vec::new(), BlockFault::Magic));
+}
+
+#[test]
+fn the_golden_journals_and_every_form_of_them_are_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
+    let mut count = 0;
+    for entry in fs::read_dir(golden).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "journal") {
+            continue;
+        }
+        count += 1;
+        let file = |name: &str| dir.path().join(format!("{count}{name}"));
+        let source = PortableFile::open(&path).unwrap();
+        let head = portable::export_as(Form::Compressed, source, &file(".gz"), |_| ()).unwrap();
+        let packed = PortableFile::open(&file(".gz")).unwrap();
+        assert_eq!(import(&file(".data"), packed, |_| ()).unwrap(), head);
+        let (journal, recovered) = SledJournal::open_existing(&file(".data")).unwrap();
+        assert_eq!((recovered.head, recovered.cut), (head, None));
+        portable::export(journal.read(FIRST), &file(".plain")).unwrap();
+        assert_eq!(fs::read(file(".plain")).unwrap(), fs::read(&path).unwrap(), "{path:?}");
+        let again = journal.read(FIRST);
+        portable::export_as(Form::Compressed, again, &file(".2.gz"), |_| ()).unwrap();
+        assert_eq!(fs::read(file(".2.gz")).unwrap(), fs::read(file(".gz")).unwrap());
+    }
+    assert!(count > 5, "{count} golden journals");
+}
+
+#[test]
+fn an_imported_journal_goes_on_like_any_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, data) = (dir.path().join("a.gz"), dir.path().join("deep/down/data"));
+    let blocks = long_chain();
+    written(Form::Compressed, &blocks, &file);
+    import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
+    let (mut imported, _) = SledJournal::open_existing(&data).unwrap();
+    let next = block_after(imported.head(), TimeMs::MAX, vec![Command::AdvanceClock]);
+    imported.append(next.clone()).unwrap();
+    drop(imported);
+    let (journal, _) = SledJournal::open_existing(&data).unwrap();
+    let read: Vec<Block> = journal.read(FIRST).map(|block| (*block.unwrap()).clone()).collect();
+    assert_eq!(read.last(), Some(&next));
+    assert_eq!(read[..blocks.len()], blocks);
+}
+
+#[test]
+fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, data) = (dir.path().join("a.gz"), dir.path().join("data"));
+    let blocks = chain(6, 2);
+    written(Form::Compressed, &blocks, &file);
+
+    // Damage at the end of the source.
+    let whole = fs::read(&file).unwrap();
+    let damaged = dir.path().join("damaged.gz");
+    fs::write(&damaged, &whole[..whole.len() - 1]).unwrap();
+    let failed = import(&data, PortableFile::open(&damaged).unwrap(), |_| ());
+    assert!(matches!(failed, Err(ImportError::Source(JournalError::Damaged(_)))), "{failed:?}");
+    let missing = SledJournal::open_existing(&data);
+    assert!(matches!(missing, Err(OpenError::Missing(_))), "{missing:?}");
+    let empty = import(&data, std::iter::empty(), |_| ());
+    assert!(matches!(empty, Err(ImportError::Empty)), "{empty:?}");
+
+    // Killed in the middle: as a panic leaves it, which clears up nothing.
+    let source = PortableFile::open(&file).unwrap();
+    let killed = std::panic::catch_unwind(|| {
+        import(&data, source, |block| assert!(block.first() < Sequence::new(7), "killed"))
+    });
+    assert!(killed.is_err());
+    for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
+        assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
+    }
+    let head = import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
+    assert_eq!(head, blocks.last().unwrap().head());
+    assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
+
+    // Now it holds a journal.
+    let refused = import(&data, PortableFile::open(&file).unwrap(), |_| ());
+    assert!(matches!(refused, Err(ImportError::NotEmpty(_))), "{refused:?}");
+    assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
+}
+
+#[test]
+fn blocks_that_are_no_chain_are_not_imported() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = durable(&chain(3, 2));
+    let gap = [blocks[0].clone(), blocks[2].clone()].map(Ok).into_iter();
+    let misfit = import(dir.path(), gap, |_| ());
+    let expected = matches!(misfit, Err(ImportError::Source(JournalError::Misfit { .. })));
+    assert!(expected, "{misfit:?}");
+}
+
+fn durable(blocks: &[Block]) -> Vec<Durable<Block>> {
+    journal(blocks).read(FIRST).map(Result::unwrap).collect()
+}
+
+/// An archive of these blocks, so many in a member.
+fn archive(folder: &Path, blocks: &[Block], each: usize) {
+    let (mut archive, cut) = Archive::open(folder).unwrap();
+    assert_eq!(cut, None);
+    for blocks in durable(blocks).chunks(each) {
+        archive.append(blocks).unwrap();
+    }
+}
+
+fn only_segment(folder: &Path) -> PathBuf {
+    let segments = portable::segments(folder).unwrap().unwrap();
+    assert_eq!(segments.len(), 1);
+    segments[0].clone()
+}
+
+#[test]
+fn an_archive_goes_on_after_the_last_whole_member_wherever_a_write_was_torn() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(6, 2);
+    archive(dir.path(), &blocks[..4], 2);
+    let segment = only_segment(dir.path());
+    assert!(segment.ends_with("00000000000000000001.blocks.gz"), "{segment:?}");
+    let kept = fs::metadata(&segment).unwrap().len();
+    archive_more(dir.path(), &blocks, 4);
+    let whole = fs::read(&segment).unwrap();
+    assert_eq!(read(dir.path()), (blocks.clone(), None));
+    for length in usize::try_from(kept).unwrap()..whole.len() {
+        // The rest never arrived, or arrived as zeros.
+        let torn = [&whole[..length], &vec![0; whole.len() - length]].concat();
+        for torn in [&torn, &torn[..length].to_vec()] {
+            fs::write(&segment, torn).unwrap();
+            let (opened, cut) = Archive::open(dir.path()).unwrap();
+            let lost = torn.len() as u64 - kept;
+            if torn == &whole {
+                assert_eq!(*opened.head(), blocks[5].head(), "{length}");
+                continue;
+            }
+            assert_eq!(*opened.head(), blocks[3].head(), "{length}");
+            assert_eq!(cut.map_or(0, |cut| cut.bytes), lost, "{length}");
+            assert_eq!(fs::metadata(&segment).unwrap().len(), kept, "{length}");
+            drop(opened);
+            archive_more(dir.path(), &blocks, 4);
+            assert_eq!(fs::read(&segment).unwrap(), whole, "{length}");
+        }
+    }
+}
+
+/// Adds the blocks from one on as a member.
+fn archive_more(folder: &Path, blocks: &[Block], from: usize) {
+    let (mut archive, _) = Archive::open(folder).unwrap();
+    archive.append(&durable(blocks)[from..]).unwrap();
+}
+
+#[test]
+fn an_archive_torn_at_its_very_first_member_begins_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(2, 2);
+    archive(dir.path(), &blocks, 2);
+    let segment = only_segment(dir.path());
+    for length in [0, 5, 40] {
+        OpenOptions::new().write(true).open(&segment).unwrap().set_len(length).unwrap();
+        assert_eq!(*Archive::open(dir.path()).unwrap().0.head(), Head::START);
+        archive_more(dir.path(), &blocks, 0);
+        assert_eq!(read(dir.path()), (blocks.clone(), None));
+    }
+}
+
+#[test]
+fn an_archive_damaged_by_more_than_a_torn_write_is_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = long_chain();
+    archive(dir.path(), &blocks, 20);
+    let segment = only_segment(dir.path());
+    let whole = fs::read(&segment).unwrap();
+    assert!(whole.len() > 2 << 20, "{}", whole.len());
+    let mut changed = whole.clone();
+    changed[30] ^= 1;
+    fs::write(&segment, &changed).unwrap();
+    let refused = Archive::open(dir.path());
+    assert!(matches!(refused, Err(ArchiveError::Damaged { offset: 0, .. })), "{refused:?}");
+    assert_eq!(fs::read(&segment).unwrap(), changed);
+}
+
+#[test]
+fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(4, 2);
+    archive(dir.path(), &blocks[..2], 1);
+    let (opened, _) = Archive::open(dir.path()).unwrap();
+    let second = Archive::open(dir.path());
+    assert!(matches!(second, Err(ArchiveError::Locked(_))), "{second:?}");
+    for length in 2..=4 {
+        opened.belongs_to(&journal(&blocks[..length]).reader()).unwrap();
+    }
+    let ahead = opened.belongs_to(&journal(&blocks[..1]).reader());
+    assert!(matches!(ahead, Err(ArchiveError::Ahead { .. })), "{ahead:?}");
+    let other = block_after(&blocks[0].head(), TimeMs::MAX, vec![Command::AdvanceClock; 2]);
+    let other = journal(&[blocks[0].clone(), other]);
+    // Another from the start, and no longer than the archive's first block.
+    let shorter = journal(&[block_after(&Head::START, TimeMs::MAX, vec![Command::AdvanceClock])]);
+    for other in [other, shorter] {
+        let other = opened.belongs_to(&other.reader());
+        assert!(matches!(other, Err(ArchiveError::OtherJournal { .. })), "{other:?}");
+    }
+    let none = opened.belongs_to(&journal(&[]).reader());
+    assert!(matches!(none, Err(ArchiveError::Ahead { .. })), "{none:?}");
+}
+
+/// What was written before a failure counts once, what failed is tried again.
+#[test]
+fn a_full_disk_costs_an_archive_nothing_but_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(6, 2);
+    let segment = dir.path().join("00000000000000000001.blocks.gz");
+    std::os::unix::fs::symlink("/dev/full", &segment).unwrap();
+    let (mut archive, _) = Archive::open(dir.path()).unwrap();
+    let durable = durable(&blocks);
+    for _ in 0..2 {
+        assert!(archive.append(&durable[..2]).is_err());
+        assert_eq!(*archive.head(), Head::START);
+    }
+    fs::remove_file(&segment).unwrap();
+    archive.append(&durable[..2]).unwrap();
+    // Now the file goes, and comes back.
+    let hidden = dir.path().join("hidden");
+    fs::rename(&segment, &hidden).unwrap();
+    fs::copy(&hidden, &segment).unwrap();
+    fs::remove_file(&hidden).unwrap();
+    assert!(archive.append(&durable[2..4]).is_err(), "nobody would find it");
+    // A failed write may have left more than the next one takes.
+    let mut left = OpenOptions::new().append(true).open(&segment).unwrap();
+    left.write_all(&[7; 10_000]).unwrap();
+    archive.append(&durable[2..]).unwrap();
+    drop(archive);
+    assert_eq!(read(dir.path()), (blocks, None));
+    assert_eq!(Archive::open(dir.path()).unwrap().1, None);
+}

@@ -1,0 +1,304 @@
+//! What is left of a journal: a damaged directory and an archive, joined to the longest chain.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may stop
+
+mod records;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::journal::Journal;
+use openoutcry::journal::archive::Archive;
+use openoutcry::journal::block::Block;
+use openoutcry::journal::import::{ImportError, import};
+use openoutcry::journal::marker::Marker;
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::portable;
+use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
+use openoutcry::journal::sled::SledJournal;
+use records::{block_after, chain};
+
+const FIRST: Sequence = Sequence::new(1);
+
+/// A data directory and an archive, damaged as a test likes.
+struct Case {
+    dir: tempfile::TempDir,
+    blocks: Vec<Block>,
+}
+
+impl Case {
+    /// A journal of thirty blocks, the archive of the first so many of them, four to a member.
+    fn new(archived: usize) -> Case {
+        let case = Case { dir: tempfile::tempdir().unwrap(), blocks: chain(30, 20) };
+        let (mut journal, _) = SledJournal::open(&case.data()).unwrap();
+        for block in &case.blocks {
+            journal.append(block.clone()).unwrap();
+        }
+        let (mut archive, _) = Archive::open(&case.archive()).unwrap();
+        let durable: Vec<_> = journal.read(FIRST).take(archived).map(Result::unwrap).collect();
+        for blocks in durable.chunks(4) {
+            archive.append(blocks).unwrap();
+        }
+        case
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.dir.path().join("archive")
+    }
+
+    fn database(&self) -> PathBuf {
+        self.data().join("journal/db")
+    }
+
+    /// Writes nonsense over a block in sled's file, wherever it stands there.
+    fn destroy_stored(&self, block: usize) {
+        let bytes = fs::read(self.database()).unwrap();
+        let wanted = self.blocks[block].bytes();
+        let file = fs::OpenOptions::new().write(true).open(self.database()).unwrap();
+        let mut found = 0;
+        for (at, _) in bytes.windows(wanted.len()).enumerate().filter(|(_, w)| *w == wanted) {
+            file.write_all_at(&[0xA5; 40], at as u64 + 30).unwrap();
+            found += 1;
+        }
+        assert!(found > 0, "block {block} is not in sled's file");
+    }
+
+    /// Writes nonsense into a member of the archive.
+    fn destroy_archived(&self, member: usize) {
+        let segment = portable::segments(&self.archive()).unwrap().unwrap()[0].clone();
+        let mut bytes = fs::read(&segment).unwrap();
+        let starts: Vec<usize> = (0..bytes.len())
+            .filter(|at| bytes[*at..].starts_with(&openoutcry::journal::member::MEMBER_START))
+            .collect();
+        bytes[starts[member] + 60] ^= 0xff;
+        fs::write(&segment, bytes).unwrap();
+    }
+
+    /// Salvages, and holds the new journal against what was said of it; the damaged directory is
+    /// as it was.
+    fn salvage(&self) -> Salvaged {
+        self.salvage_with(Some(&self.archive()))
+    }
+
+    fn salvage_with(&self, archive: Option<&Path>) -> Salvaged {
+        let before = files(&self.data());
+        let scratch = tempfile::tempdir().unwrap();
+        let new = tempfile::tempdir().unwrap();
+        let mut chain = Salvage::of(&self.data(), archive, scratch.path()).unwrap();
+        let imported = import(new.path(), &mut chain, |_| ());
+        let salvaged = chain.finish();
+        assert_eq!(files(&self.data()), before, "only read");
+        if let Err(error) = imported {
+            assert!(matches!(error, ImportError::Empty), "{error}");
+            assert_eq!(salvaged.covered, []);
+            return salvaged;
+        }
+        let (journal, recovered) = SledJournal::open_existing(new.path()).unwrap();
+        assert_eq!(recovered.head, salvaged.head);
+        let read: Vec<Block> = journal.read(FIRST).map(|block| (*block.unwrap()).clone()).collect();
+        assert!(self.blocks.starts_with(&read), "blocks as they were journaled");
+        let mut next = FIRST;
+        for span in &salvaged.covered {
+            assert_eq!(span.first, next);
+            next = span.last.next();
+        }
+        assert_eq!(next, salvaged.head.sequence.next());
+        salvaged
+    }
+}
+
+/// Every file of a folder with its bytes.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn covered(salvaged: &Salvaged) -> Vec<(u64, u64, Origin)> {
+    salvaged.covered.iter().map(|s| (s.first.get(), s.last.get(), s.origin)).collect()
+}
+
+fn beyond(salvaged: &Salvaged) -> Vec<(u64, u64, Origin)> {
+    salvaged.beyond.iter().map(|s| (s.first.get(), s.last.get(), s.origin)).collect()
+}
+
+#[test]
+fn a_whole_directory_is_salvaged_whole_with_and_without_an_archive() {
+    let case = Case::new(10);
+    let salvaged = case.salvage();
+    assert_eq!(covered(&salvaged), [(1, 200, Origin::Archive), (201, 600, Origin::Store)]);
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!((salvaged.faults.as_slice(), beyond(&salvaged).as_slice()), (&[][..], &[][..]));
+    let salvaged = case.salvage_with(None);
+    assert_eq!(covered(&salvaged), [(1, 600, Origin::Store)]);
+    assert!(salvaged.complete, "{salvaged:?}");
+}
+
+#[test]
+fn without_sleds_folder_the_archive_is_all_and_what_it_lacks_is_said() {
+    for (archived, last) in [(30, 600), (10, 200), (0, 0)] {
+        let case = Case::new(archived);
+        fs::remove_dir_all(case.data().join("journal")).unwrap();
+        let salvaged = case.salvage();
+        assert_eq!(salvaged.head.sequence, Sequence::new(last));
+        assert_eq!(salvaged.acknowledged, Some(Sequence::new(600)));
+        assert_eq!(salvaged.complete, archived == 30);
+        assert!(salvaged.faults[0].ends_with("is gone"), "{:?}", salvaged.faults);
+    }
+}
+
+#[test]
+fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
+    let case = Case::new(20);
+    case.destroy_stored(12);
+    let salvaged = case.salvage();
+    assert_eq!(salvaged.head.sequence, Sequence::new(600), "{salvaged:?}");
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!(covered(&salvaged)[0], (1, 400, Origin::Archive));
+    // Without the archive it ends there, and what lies beyond is named.
+    let salvaged = case.salvage_with(None);
+    assert_eq!(salvaged.head.sequence, Sequence::new(240));
+    assert!(!salvaged.complete);
+    let beyond = beyond(&salvaged);
+    assert_eq!((beyond[0].0, beyond.last().unwrap().1), (261, 600), "{salvaged:?}");
+}
+
+#[test]
+fn holes_of_the_one_are_filled_from_the_other_and_a_hole_of_both_ends_the_chain() {
+    let case = Case::new(28);
+    case.destroy_archived(2);
+    case.destroy_stored(20);
+    let salvaged = case.salvage();
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!(salvaged.head.sequence, Sequence::new(600));
+    assert!(salvaged.covered.len() >= 3, "{salvaged:?}");
+    assert!(salvaged.faults.iter().any(|fault| fault.contains("MEMBER_")), "{salvaged:?}");
+    // Member 2 holds blocks 8 to 11.
+    case.destroy_stored(9);
+    let salvaged = case.salvage();
+    assert_eq!(salvaged.head.sequence, Sequence::new(180));
+    assert!(!salvaged.complete);
+    assert_eq!(beyond(&salvaged).last().unwrap().1, 600, "{salvaged:?}");
+}
+
+/// A refused block is in sled's file and must not come back, whatever becomes of sled.
+#[test]
+fn a_refused_block_stays_refused() {
+    for (marked, with_sled) in [(true, true), (true, false), (false, false)] {
+        let case = Case::new(30);
+        let head = case.blocks[29].head();
+        // As a crash between a failed append and its mark leaves it, then marked or cut.
+        let refused = block_after(&head, TimeMs::MAX, vec![Command::AdvanceClock; 5]);
+        let witness = fs::read(case.data().join("witness")).unwrap();
+        let (mut journal, _) = SledJournal::open(&case.data()).unwrap();
+        journal.append(refused).unwrap();
+        drop(journal);
+        fs::write(case.data().join("witness"), witness).unwrap();
+        if marked {
+            let marker = Marker::Refused { first: head.sequence.next(), previous: head.hash };
+            fs::write(case.data().join("refused"), marker.encode()).unwrap();
+        }
+        if !with_sled {
+            // sled opens to nothing; its file still holds the bytes.
+            let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
+            file.write_all_at(&[0xA5; 64], 0).unwrap();
+            fs::remove_file(case.data().join("journal/conf")).unwrap();
+        }
+        let salvaged = case.salvage_with(None);
+        assert_eq!(salvaged.head, head, "{marked} {with_sled}: {salvaged:?}");
+        let origin = if with_sled { Origin::Store } else { Origin::StoreFile };
+        assert_eq!(covered(&salvaged), [(1, 600, origin)]);
+        let salvaged = case.salvage();
+        assert_eq!(salvaged.head, head, "{marked} {with_sled}: {salvaged:?}");
+        assert!(salvaged.complete, "{salvaged:?}");
+    }
+}
+
+#[test]
+fn a_witness_that_cannot_be_read_leaves_open_whether_all_is_covered() {
+    let case = Case::new(30);
+    fs::write(case.data().join("witness"), [0; 4160]).unwrap();
+    let salvaged = case.salvage();
+    assert_eq!((salvaged.acknowledged, salvaged.complete), (None, false));
+    assert_eq!(salvaged.head.sequence, Sequence::new(600));
+}
+
+#[test]
+fn a_directory_in_use_is_left_alone() {
+    let case = Case::new(4);
+    let (_journal, _) = SledJournal::open(&case.data()).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = Salvage::of(&case.data(), None, scratch.path()).err();
+    assert!(matches!(refused, Some(SalvageError::Locked(_))), "{refused:?}");
+}
+
+/// An archive of another venue's history is as long, and ends otherwise.
+#[test]
+fn another_last_block_than_the_acknowledged_one_is_not_all() {
+    let case = Case::new(29);
+    let other = block_after(&case.blocks[28].head(), TimeMs::MAX, vec![Command::AdvanceClock; 20]);
+    let mut journal = MemoryJournal::new();
+    for block in case.blocks[..29].iter().chain([&other]) {
+        journal.append(block.clone()).unwrap();
+    }
+    let (mut archive, _) = Archive::open(&case.archive()).unwrap();
+    let last = journal.read(other.first()).next().unwrap().unwrap();
+    archive.append(&[last]).unwrap();
+    fs::remove_dir_all(case.data().join("journal")).unwrap();
+    let (scratch, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut chain = Salvage::of(&case.data(), Some(&case.archive()), scratch.path()).unwrap();
+    assert_eq!(import(new.path(), &mut chain, |_| ()).unwrap(), other.head());
+    let salvaged = chain.finish();
+    assert_eq!(salvaged.acknowledged, Some(salvaged.head.sequence));
+    assert!(!salvaged.complete, "{salvaged:?}");
+}
+
+/// Whatever becomes of sled's files: with a whole archive nothing is lost, without one the chain is
+/// a part of what was journaled, and neither ends in a panic.
+#[test]
+fn no_damage_to_sleds_files_makes_a_wrong_chain_or_a_panic() {
+    let case = Case::new(30);
+    let whole = files(&case.data().join("journal"));
+    let length = fs::metadata(case.database()).unwrap().len();
+    for kind in 0..12_u64 {
+        for (path, bytes) in &whole {
+            fs::write(path, bytes).unwrap();
+        }
+        let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
+        let used = 150_000.min(length);
+        match kind {
+            0..6 => file.write_all_at(&[0x5A; 3_000], used * kind / 6).unwrap(),
+            6..9 => file.set_len(used * (kind - 5) / 4).unwrap(),
+            9 => file.set_len(0).unwrap(),
+            _ => {
+                let wanted = if kind == 10 { "snap." } else { "conf" };
+                for (path, bytes) in whole
+                    .iter()
+                    .filter(|(p, _)| p.file_name().unwrap().to_str().unwrap().starts_with(wanted))
+                {
+                    fs::write(path, vec![0xEE; bytes.len()]).unwrap();
+                }
+            }
+        }
+        let salvaged = case.salvage();
+        assert!(salvaged.complete, "{kind}: {salvaged:?}");
+        let alone = case.salvage_with(None);
+        assert_eq!(alone.complete, alone.head.sequence == Sequence::new(600), "{kind}: {alone:?}");
+        assert_eq!(alone.acknowledged, Some(Sequence::new(600)));
+    }
+}
