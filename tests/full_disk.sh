@@ -29,7 +29,7 @@ fi
 
 binary=$1
 disk=$(mktemp -d)
-mount -t tmpfs -o size=24m tmpfs "$disk" || exit 1
+mount -t tmpfs -o size=96m tmpfs "$disk" || exit 1
 python3 - "$binary" "$disk" <<'PYTHON'
 import http.client
 import json
@@ -216,6 +216,9 @@ def refused_start(what):
     return None
 
 
+# What frees the disk again when it is deleted: 72 of 96 MiB.
+with open(DISK + "/spare", "wb") as spare:
+    os.posix_fallocate(spare.fileno(), 0, 72 << 20)
 server = Server()
 assert server.address, server.logged()
 market, keys = set_up(server)
@@ -253,11 +256,12 @@ if server is not None:
     check("and ends without a panic", "panicked" not in log, log)
 
 # A disk that may only be read.
-subprocess.run(["mount", "-o", "remount,ro", DISK], check=True)
+subprocess.run(["mount", "-o", "remount,bind,ro", DISK], check=True)
 server = refused_start("a start on a read-only disk")
 if server is not None:
     check("a start on a read-only disk is refused", False, server.end(signal.SIGKILL))
-subprocess.run(["mount", "-o", "remount,rw,size=128m", DISK], check=True)
+subprocess.run(["mount", "-o", "remount,bind,rw", DISK], check=True)
+os.remove(DISK + "/spare")
 os.remove(DISK + "/ballast")
 
 server = Server()

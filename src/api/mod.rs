@@ -41,6 +41,8 @@ pub mod admin_markets;
 pub mod admin_users;
 pub mod admin_keys;
 pub mod admin_audit;
+pub mod openapi;
+pub mod docs;
 
 use std::io;
 use std::time::Duration;

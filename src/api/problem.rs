@@ -119,6 +119,33 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind that is not a refusal by the exchange.
+    pub const OWN: [Kind; 23] = [
+        Kind::InvalidRequest,
+        Kind::MissingApiKey,
+        Kind::InvalidApiKey,
+        Kind::Forbidden,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::NotAcceptable,
+        Kind::RequestTimeout,
+        Kind::LengthRequired,
+        Kind::ContentTooLarge,
+        Kind::UriTooLong,
+        Kind::UnsupportedMediaType,
+        Kind::HeadersTooLarge,
+        Kind::Internal,
+        Kind::Overloaded,
+        Kind::OutOfReach,
+        Kind::Stopping,
+        Kind::JournalUnavailable,
+        Kind::OutcomeUnknown,
+        Kind::KeyLimit,
+        Kind::RateLimited,
+        Kind::Starting,
+        Kind::Halted,
+    ];
+
     /// Its HTTP status.
     pub const fn status(self) -> StatusCode {
         match self {

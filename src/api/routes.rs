@@ -11,7 +11,8 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, events, markets, metrics, operations, orders, positions, switches,
+    batch, books, categories, docs, events, markets, metrics, openapi, operations, orders,
+    positions, switches,
 };
 use crate::exchange::command::Role;
 
@@ -126,13 +127,13 @@ pub struct Route {
 impl Route {
     /// What its path begins with: the interface's base, or nothing for what watches over the
     /// process, which expects to find it at the root.
-    const fn base(&self) -> &'static str {
+    pub const fn base(&self) -> &'static str {
         if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
     }
 }
 
 /// The table, part by part.
-fn table() -> Vec<Route> {
+pub fn table() -> Vec<Route> {
     let open = [probes(), public(), trading(), account()];
     let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
     let lines = open.into_iter().chain(closed).flatten().enumerate();
@@ -144,6 +145,11 @@ fn probes() -> Vec<Route> {
         probe("/healthz", Access::Everybody, operations::health),
         probe("/readyz", Access::Everybody, operations::readiness),
         probe("/metrics", Access::Operators, metrics::page),
+        probe("/api/v1/openapi.json", Access::Everybody, openapi::describe),
+        probe("/docs", Access::Everybody, docs::page),
+        probe("/docs/start.js", Access::Everybody, docs::start),
+        probe("/docs/swagger-ui.css", Access::Everybody, docs::style),
+        probe("/docs/swagger-ui-bundle.js", Access::Everybody, docs::script),
     ]
 }
 

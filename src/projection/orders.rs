@@ -1,6 +1,6 @@
 //! Every order ever accepted, in its owner's own words, and what it came to.
 
-mod image;
+pub(super) mod image;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,20 +97,29 @@ impl OrderRow {
 /// Where a row stands in the table of all orders.
 type Slot = Place;
 
-/// What an order leads to: the ones before it.
+/// Where an order stands among its user's orders.
+type OwnPlace = Place;
+
+/// An order, as its user has it.
 #[derive(Debug, Clone, Copy)]
-struct OrderLinks {
-    /// Of the same user.
-    of_user: Slot,
-    /// Of the same user, in the same market.
-    in_market: Slot,
+struct Own {
+    slot: Slot,
+    /// Its fills, among those of the user.
+    fills: Chain,
+}
+
+/// Where an open order stands: in the table and among its user's.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    slot: Slot,
+    own: OwnPlace,
 }
 
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {
-    /// All of them.
-    all: Chain,
+    /// In order of placing.
+    all: Vec<Own>,
     /// Those that stand, in order of placing.
     open: BTreeSet<Slot>,
 }
@@ -120,11 +129,9 @@ struct UserOrders {
 #[derive(Debug, Default)]
 pub struct Orders {
     rows: Vec<OrderRow>,
-    /// One for each row.
-    links: Vec<OrderLinks>,
-    /// Each row's fills, among those of its user.
-    chains: Vec<Chain>,
-    open: FxHashMap<OrderNo, Slot>,
+    /// Leads from each row to the one before it of the same user in the same market.
+    links: Vec<Slot>,
+    open: FxHashMap<OrderNo, Standing>,
     users: Vec<UserOrders>,
     /// A user's orders in one market.
     by_market: FxHashMap<(UserNo, MarketNo), Chain>,
@@ -138,7 +145,11 @@ pub struct Orders {
 impl Orders {
     /// An order. O(1) while it is open, O(log n) for ever.
     pub fn order(&self, order: OrderNo) -> Option<&OrderRow> {
-        self.rows.get(self.index_of(order)?)
+        let index = match self.open.get(&order) {
+            Some(standing) => standing.slot as usize,
+            None => self.rows.binary_search_by_key(&order, |row| row.no).ok()?,
+        };
+        self.rows.get(index)
     }
 
     /// The order with this outside id, all of it: a right sequence with a wrong time names nothing.
@@ -157,9 +168,9 @@ impl Orders {
     }
 
     /// A user's orders, newest first.
-    pub fn of(&self, user: UserNo) -> impl Iterator<Item = &OrderRow> {
-        let all = self.users.get(user.index()).map_or_else(Chain::default, |orders| orders.all);
-        self.chained(all, |links| links.of_user)
+    pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
+        all.iter().rev().filter_map(|own| self.rows.get(own.slot as usize))
     }
 
     /// How many orders stand. O(1).
@@ -170,7 +181,8 @@ impl Orders {
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
     pub fn of_in(&self, user: UserNo, market: MarketNo) -> impl Iterator<Item = &OrderRow> {
         let all = self.by_market.get(&(user, market)).copied().unwrap_or_default();
-        self.chained(all, |links| links.in_market)
+        let slots = all.places(|slot| self.links.get(slot as usize).copied());
+        slots.filter_map(|slot| self.rows.get(slot as usize))
     }
 
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
@@ -191,24 +203,17 @@ impl Orders {
 
     /// An order's fills, newest first. O(offset + page), whatever else its owner traded.
     pub fn fills_of_order(&self, order: &OrderRow) -> FillList<'_> {
-        let chain = self.index_of(order.no).and_then(|index| self.chains.get(index));
-        self.fills.of_order(order.user, chain.copied().unwrap_or_default())
-    }
-
-    fn index_of(&self, order: OrderNo) -> Option<usize> {
-        match self.open.get(&order) {
-            Some(slot) => Some(*slot as usize),
-            None => self.rows.binary_search_by_key(&order, |row| row.no).ok(),
-        }
-    }
-
-    fn chained(
-        &self,
-        chain: Chain,
-        link: fn(&OrderLinks) -> Slot,
-    ) -> impl Iterator<Item = &OrderRow> {
-        let slots = chain.places(move |slot| self.links.get(slot as usize).map(link));
-        slots.filter_map(|slot| self.rows.get(slot as usize))
+        let all = self.users.get(order.user.index()).map_or(&[][..], |orders| &orders.all);
+        let place = match self.open.get(&order.no) {
+            Some(standing) => Some(standing.own as usize),
+            None => all
+                .binary_search_by_key(&Some(order.no), |own| {
+                    self.rows.get(own.slot as usize).map(|row| row.no)
+                })
+                .ok(),
+        };
+        let own = place.and_then(|place| all.get(place));
+        self.fills.of_order(order.user, own.map_or_else(Chain::default, |own| own.fills))
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
@@ -267,12 +272,13 @@ impl Orders {
         let slot = slot.map_err(|_| Fault::NotNext(order.0.get()))?;
         let owner = self.users.get_mut(terms.user.index());
         let owner = owner.ok_or(Fault::UnknownUser(terms.user))?;
+        let own = OwnPlace::try_from(owner.all.len());
+        let own = own.map_err(|_| Fault::NotNext(order.0.get()))?;
+        owner.all.push(Own { slot, fills: Chain::default() });
         owner.open.insert(slot);
         let in_market = self.by_market.entry((terms.user, terms.market)).or_default();
-        self.links
-            .push(OrderLinks { of_user: owner.all.push(slot), in_market: in_market.push(slot) });
-        self.chains.push(Chain::default());
-        self.open.insert(order, slot);
+        self.links.push(in_market.push(slot));
+        self.open.insert(order, Standing { slot, own });
         if let Some(id) = terms.client_order_id {
             self.client_ids.insert(order, id);
             self.by_client_id.insert((terms.user, id), slot);
@@ -306,8 +312,8 @@ impl Orders {
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
         let unknown = Fault::UnknownOrder(party.order);
-        let slot = *self.open.get(&party.order).ok_or(unknown)? as usize;
-        let row = self.rows.get_mut(slot).ok_or(unknown)?;
+        let standing = *self.open.get(&party.order).ok_or(unknown)?;
+        let row = self.rows.get_mut(standing.slot as usize).ok_or(unknown)?;
         let price = row.wording.yes_price(trade.price);
         row.filled = row.filled.plus(trade.quantity)?;
         row.filled_cost = row.filled_cost.plus(price.times(trade.quantity)?)?;
@@ -330,8 +336,9 @@ impl Orders {
             sequence: at.sequence,
         };
         let (user, whole) = (row.user, row.check_parts());
-        let chain = self.chains.get_mut(slot).ok_or(unknown)?;
-        let added = self.fills.add(user, fill, chain);
+        let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        let own = owner.all.get_mut(standing.own as usize).ok_or(unknown)?;
+        let added = self.fills.add(user, fill, &mut own.fills);
         if party.remaining.is_zero() {
             self.finish(user, party.order);
         }
@@ -339,15 +346,15 @@ impl Orders {
     }
 
     fn open_row(&mut self, order: OrderNo) -> Result<&mut OrderRow, Fault> {
-        let slot = self.open.get(&order).ok_or(Fault::UnknownOrder(order))?;
-        self.rows.get_mut(*slot as usize).ok_or(Fault::UnknownOrder(order))
+        let standing = self.open.get(&order).ok_or(Fault::UnknownOrder(order))?;
+        self.rows.get_mut(standing.slot as usize).ok_or(Fault::UnknownOrder(order))
     }
 
     /// Takes a final order off the lists of open ones.
     fn finish(&mut self, user: UserNo, order: OrderNo) {
-        let slot = self.open.remove(&order);
-        if let (Some(slot), Some(owner)) = (slot, self.users.get_mut(user.index())) {
-            owner.open.remove(&slot);
+        let standing = self.open.remove(&order);
+        if let (Some(standing), Some(owner)) = (standing, self.users.get_mut(user.index())) {
+            owner.open.remove(&standing.slot);
         }
     }
 }

@@ -125,13 +125,20 @@ fn last_member(bytes: &[u8]) -> Option<usize> {
     last
 }
 
-/// How many blocks of the journal the archive begins with, and whether something torn follows.
+/// How many blocks of the journal the archive begins with, and whether something torn follows. The
+/// blocks that can be read of a torn member do not count: it is cut off as a whole.
 fn whole_blocks(folder: &Path, journal: &[Vec<u8>]) -> Result<(usize, bool), String> {
     let Some(last) = last_segment(folder) else { return Ok((0, false)) };
     let mut archive = PortableFile::open(folder).map_err(|error| error.to_string())?;
-    let mut blocks = 0;
+    let (mut blocks, mut member, mut before_member) = (0, None, 0);
     loop {
-        match archive.next() {
+        let read = archive.next();
+        let place = archive.place();
+        let now = place.member.map(|member| (place.file.clone(), member.number));
+        if now != member {
+            (member, before_member) = (now, blocks);
+        }
+        match read {
             None => return Ok((blocks, false)),
             Some(Ok(block)) => match journal.get(blocks) {
                 Some(bytes) if bytes == block.bytes() => blocks += 1,
@@ -139,11 +146,10 @@ fn whole_blocks(folder: &Path, journal: &[Vec<u8>]) -> Result<(usize, bool), Str
                 None => return Err(format!("the archive has more than {blocks} blocks")),
             },
             Some(Err(JournalError::Damaged(damage))) => {
-                let place = archive.place();
                 if place.file != last {
                     return Err(format!("more than the tail is torn: {place:?}: {damage:?}"));
                 }
-                return Ok((blocks, true));
+                return Ok((before_member, true));
             }
             Some(Err(error)) => return Err(error.to_string()),
         }

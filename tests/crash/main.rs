@@ -45,7 +45,7 @@ const KILLS_SHORT: u32 = 14;
 const KILLS_A_VENUE: u32 = 100;
 /// Longest time from the load's begin to the kill.
 const LOAD_US_MAX: usize = 60_000;
-/// One load in so many lasts up to this long, so that snapshots and the archive are written meanwhile.
+/// One load in so many lasts up to this long: snapshots and the archive are written meanwhile.
 const LOADS_LONG_ONE_IN: usize = 25;
 const LOAD_LONG_US_MAX: usize = 2_000_000;
 /// One kill in so many is followed by a torn tail of the archive.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::described;
 use super::shape::{Shape, check};
 use super::shapes;
 
@@ -84,7 +85,10 @@ pub fn bare(
     let asked: String = String::from_utf8_lossy(&bytes).chars().take(500).collect();
     let came = came.unwrap_or_else(|error| panic!("{error} for {asked}"));
     let answer = Answer::read(&came, asked.clone(), method == "HEAD");
-    answer.unwrap_or_else(|| panic!("{:?} for {asked}", String::from_utf8_lossy(&came)))
+    let answer =
+        answer.unwrap_or_else(|| panic!("{:?} for {asked}", String::from_utf8_lossy(&came)));
+    described::check(method, target, body, &answer);
+    answer
 }
 
 /// What a client does when it has sent what it had to send.
@@ -156,6 +160,7 @@ impl Answer {
         let media = match problem {
             true => "application/problem+json",
             false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false if self.asked.starts_with("GET /docs") => self.header("content-type"),
             false => "application/json",
         };
         assert_eq!(self.header("content-type"), media, "{self:?}");

@@ -10,6 +10,7 @@
 mod client;
 mod shape;
 mod shapes;
+mod schema;
 mod venue;
 mod paging;
 #[path = "../faults/mod.rs"]
@@ -39,6 +40,8 @@ mod admin_users;
 mod admin_keys;
 mod admin_audit;
 mod admin_journal;
+mod described;
+mod examples;
 mod methods;
 mod messages;
 mod bodies;

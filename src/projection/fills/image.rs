@@ -1,4 +1,5 @@
-//! Fills in the read model's image: user by user, oldest first, each with the place of its order.
+//! Fills in the read model's image: user by user, oldest first, each with the place of its order
+//! among the user's orders.
 
 use super::{FillRow, Fills, Liquidity, UserFills};
 use crate::exchange::ids::{TradeId, TradeIndex, UserNo};
@@ -8,8 +9,8 @@ use crate::exchange::image::coding::{
 };
 use crate::exchange::units::{Lots, Sequence, Tick, TimeMs};
 use crate::projection::chain::{Chain, Place};
-use crate::projection::image::{BATCH, Sizes, hold};
-use crate::projection::orders::OrderRow;
+use crate::projection::image::hold;
+use crate::projection::orders::image::Head;
 
 imaged_choice!(Liquidity { Maker = 1, Taker = 2 });
 
@@ -40,83 +41,63 @@ impl FlatFill {
         FlatFill { order, index: id.index(), price, quantity, liquidity, time, sequence }
     }
 
-    fn row(&self, user: UserNo, orders: &[OrderRow]) -> Result<FillRow, BadImage> {
-        let order = orders.get(self.order as usize).ok_or(NO_ORDER)?;
-        hold(order.user == user, "a fill of another user's order")?;
-        let FlatFill { order: _, index, price, quantity, liquidity, time, sequence } = *self;
+    fn row(&self, heads: &[Head]) -> Result<FillRow, BadImage> {
+        let FlatFill { order, index, price, quantity, liquidity, time, sequence } = *self;
+        let Head { no, market, wording } = *heads.get(order as usize).ok_or(NO_ORDER)?;
         let id = TradeId::of(time, sequence, index);
         hold(id.index() == index, "a trade with an index that ids cannot hold")?;
-        let OrderRow { no, market, wording, .. } = *order;
         Ok(FillRow { id, order: no, market, wording, price, quantity, liquidity, time, sequence })
     }
 }
 
 impl Fills {
-    /// Writes every user's fills. `chains` are those of these orders.
-    pub(in crate::projection) fn write(
+    /// Writes a user's fills. `chains` are those of the user's orders, in order of placing.
+    pub(in crate::projection) fn write_of(
         &self,
-        orders: &[OrderRow],
-        chains: &[Chain],
+        user: UserNo,
+        chains: impl Iterator<Item = Chain>,
         sink: &mut impl ImageSink,
     ) {
         // Markets find their rows by what the orders say.
         let Fills { of, by_market: _ } = self;
-        let mut places: Vec<Vec<Place>> =
-            of.iter().map(|fills| vec![Place::MAX; fills.rows.len()]).collect();
-        for ((place, order), chain) in (0..).zip(orders).zip(chains) {
-            let user = order.user.index();
-            let (Some(fills), Some(places)) = (of.get(user), places.get_mut(user)) else {
-                continue;
-            };
-            let link = |fill: Place| fills.links.get(fill as usize).map(|links| links.of_order);
+        let none = UserFills::default();
+        let UserFills { rows, links } = of.get(user.index()).unwrap_or(&none);
+        let mut orders = vec![Place::MAX; rows.len()];
+        let link = |fill: Place| links.get(fill as usize).map(|links| links.of_order);
+        for (order, chain) in (0..).zip(chains) {
             for fill in chain.places(link) {
-                if let Some(of_order) = places.get_mut(fill as usize) {
-                    *of_order = place;
+                if let Some(of_fill) = orders.get_mut(fill as usize) {
+                    *of_fill = order;
                 }
             }
         }
-        for (fills, places) in of.iter().zip(places) {
-            write_count(fills.rows.len(), sink);
-            for (row, place) in fills.rows.iter().zip(places) {
-                FlatFill::of(row, place).write(sink);
-            }
+        write_count(rows.len(), sink);
+        for (row, order) in rows.iter().zip(orders) {
+            FlatFill::of(row, order).write(sink);
         }
     }
 
-    /// Reads them. `chains` are those of these orders, empty, and become what they were.
-    pub(in crate::projection) fn read(
-        sizes: Sizes,
-        orders: &[OrderRow],
-        chains: &mut [Chain],
+    /// Reads the next user's fills. `heads` and `chains` are those of the user's orders; the
+    /// chains are empty, and become what they were.
+    pub(in crate::projection) fn read_of(
+        &mut self,
+        user: UserNo,
+        heads: &[Head],
+        chains: &mut [&mut Chain],
         source: &mut impl ImageSource,
-    ) -> Result<Fills, BadImage> {
-        let mut fills = Fills::default();
-        let (mut batch, mut found) = (Vec::new(), Vec::new());
-        for user in sizes.users() {
-            fills.add_user();
-            let count = read_count(source)?;
-            if let Some(UserFills { rows, links }) = fills.of.last_mut() {
-                rows.reserve_exact(room::<FillRow>(count, source));
-                links.reserve_exact(room::<FillRow>(count, source));
-            }
-            let mut left = count;
-            while left > 0 {
-                batch.clear();
-                for _ in 0..left.min(BATCH) {
-                    batch.push(read_flat::<FLAT_BYTES, FlatFill>(source)?);
-                }
-                left = left.saturating_sub(batch.len());
-                found.clear();
-                for flat in &batch {
-                    found.push(flat.row(user, orders)?);
-                }
-                for (flat, row) in batch.iter().zip(&found) {
-                    let chain = chains.get_mut(flat.order as usize).ok_or(NO_ORDER)?;
-                    let added = fills.add(user, *row, chain);
-                    added.map_err(|_| BadImage::Contradiction("too many fills"))?;
-                }
-            }
+    ) -> Result<(), BadImage> {
+        self.add_user();
+        let count = read_count(source)?;
+        if let Some(UserFills { rows, links }) = self.of.last_mut() {
+            rows.reserve(room::<FillRow>(count, source));
+            links.reserve(room::<FillRow>(count, source));
         }
-        Ok(fills)
+        for _ in 0..count {
+            let flat: FlatFill = read_flat::<FLAT_BYTES, _>(source)?;
+            let chain = chains.get_mut(flat.order as usize).ok_or(NO_ORDER)?;
+            let added = self.add(user, flat.row(heads)?, chain);
+            added.map_err(|_| BadImage::Contradiction("too many fills"))?;
+        }
+        Ok(())
     }
 }

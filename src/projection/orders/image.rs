@@ -1,14 +1,14 @@
 //! Orders in the read model's image: every row in order of its number, then the fills.
 
-use super::{OrderLinks, OrderRow, OrderStatus, Orders, Slot, UserOrders};
-use crate::exchange::ids::{OrderNo, Token, UserNo};
+use super::{OrderRow, OrderStatus, Orders, Own, OwnPlace, Slot, Standing, UserOrders};
+use crate::exchange::command::Wording;
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, read_flat, room,
     write_count,
 };
 use crate::exchange::units::TimeMs;
 use crate::projection::chain::Chain;
-use crate::projection::fills::Fills;
 use crate::projection::image::{BATCH, NO_USER, Sizes, hold};
 
 imaged_choice!(OrderStatus { Open = 1, PartiallyFilled = 2, Filled = 3, Cancelled = 4 });
@@ -81,26 +81,41 @@ impl Imaged for OrderRow {
 /// Bytes of a row.
 const ROW_BYTES: usize = 86;
 
-/// An open order: its user, its number, its place.
-type Standing = (UserNo, OrderNo, Slot);
+/// What an order says about its fills.
+#[derive(Clone, Copy)]
+pub(in crate::projection) struct Head {
+    pub no: OrderNo,
+    pub market: MarketNo,
+    pub wording: Wording,
+}
+
+/// What is known of a user's orders while they are read; what follows is close together in memory
+/// for one user, as the rows are not.
+#[derive(Default)]
+struct Reading {
+    heads: Vec<Head>,
+    open: Vec<Slot>,
+}
 
 impl Orders {
-    /// Writes every order, then every fill.
+    /// Writes every order, then user by user the fills, each with the place of its order among
+    /// the user's.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Whose the rows are and which stand is told by the rows.
         let Orders {
             rows,
             links: _,
-            chains,
             open: _,
-            users: _,
+            users,
             by_market: _,
             client_ids,
             by_client_id: _,
             fills,
         } = self;
         rows.write(sink);
-        fills.write(rows, chains, sink);
+        for (number, orders) in (0..).zip(users) {
+            fills.write_of(UserNo(number), orders.all.iter().map(|own| own.fills), sink);
+        }
         let named = rows.iter().filter_map(|row| Some((row.no, client_ids.get(&row.no)?)));
         write_count(client_ids.len(), sink);
         for (order, id) in named {
@@ -116,9 +131,11 @@ impl Orders {
     ) -> Result<Orders, BadImage> {
         let mut orders = Orders::default();
         orders.users.resize_with(sizes.users, UserOrders::default);
-        let count = read_count(source)?;
+        let mut reading: Vec<Reading> = Vec::new();
+        reading.resize_with(sizes.users, Reading::default);
+        let mut open = Vec::new();
+        let (count, mut last) = (read_count(source)?, None);
         orders.rows.reserve(room::<OrderRow>(count, source));
-        let (mut open, mut last) = (Vec::new(), None);
         while orders.rows.len() < count {
             let start = orders.rows.len();
             for _ in start..count.min(start.saturating_add(BATCH)) {
@@ -128,11 +145,17 @@ impl Orders {
                 sizes.has_market(row.market)?;
                 orders.rows.push(row);
             }
-            orders.link(start, &mut open)?;
+            orders.link(start, &mut reading, &mut open)?;
         }
-        orders.stand(open);
-        orders.chains.resize(orders.rows.len(), Chain::default());
-        orders.fills = Fills::read(sizes, &orders.rows, &mut orders.chains, source)?;
+        orders.open.reserve(open.len());
+        orders.open.extend(open);
+        for ((user, owner), reading) in sizes.users().zip(&mut orders.users).zip(reading) {
+            // A set is made of a whole list faster than slot by slot.
+            owner.open = reading.open.into_iter().collect();
+            let chains = owner.all.iter_mut().map(|own| &mut own.fills);
+            let mut chains: Vec<&mut Chain> = chains.collect();
+            orders.fills.read_of(user, &reading.heads, &mut chains, source)?;
+        }
         orders.read_names(source)?;
         Ok(orders)
     }
@@ -155,38 +178,30 @@ impl Orders {
         Ok(())
     }
 
-    /// Puts the rows from `start` on into their chains, and adds the open ones to `open`.
-    fn link(&mut self, start: usize, open: &mut Vec<Standing>) -> Result<(), BadImage> {
+    /// Puts the rows from `start` on where they can be looked up.
+    fn link(
+        &mut self,
+        start: usize,
+        reading: &mut [Reading],
+        open: &mut Vec<(OrderNo, Standing)>,
+    ) -> Result<(), BadImage> {
+        let too_many = |_| BadImage::Contradiction("too many orders");
         for (index, row) in self.rows.iter().enumerate().skip(start) {
-            let slot = Slot::try_from(index);
-            let slot = slot.map_err(|_| BadImage::Contradiction("too many orders"))?;
-            let owner = self.users.get_mut(row.user.index()).ok_or(NO_USER)?;
-            let in_market = self.by_market.entry((row.user, row.market)).or_default();
-            self.links.push(OrderLinks {
-                of_user: owner.all.push(slot),
-                in_market: in_market.push(slot),
-            });
+            let slot = Slot::try_from(index).map_err(too_many)?;
+            let user = row.user.index();
+            let owner = self.users.get_mut(user).ok_or(NO_USER)?;
+            let reading = reading.get_mut(user).ok_or(NO_USER)?;
+            let own = OwnPlace::try_from(owner.all.len()).map_err(too_many)?;
+            owner.all.push(Own { slot, fills: Chain::default() });
+            let OrderRow { no, market, wording, .. } = *row;
+            reading.heads.push(Head { no, market, wording });
+            let in_market = self.by_market.entry((row.user, market)).or_default();
+            self.links.push(in_market.push(slot));
             if row.status.open() {
-                open.push((row.user, row.no, slot));
+                reading.open.push(slot);
+                open.push((no, Standing { slot, own }));
             }
         }
         Ok(())
-    }
-
-    /// Puts the open ones, in order of placing, where they can be looked up.
-    fn stand(&mut self, open: Vec<Standing>) {
-        self.open.reserve(open.len());
-        // A set is made of a whole list faster than slot by slot.
-        let mut slots: Vec<Vec<Slot>> = Vec::new();
-        slots.resize_with(self.users.len(), Vec::new);
-        for (user, no, slot) in open {
-            self.open.insert(no, slot);
-            if let Some(slots) = slots.get_mut(user.index()) {
-                slots.push(slot);
-            }
-        }
-        for (owner, slots) in self.users.iter_mut().zip(slots) {
-            owner.open = slots.into_iter().collect();
-        }
     }
 }
