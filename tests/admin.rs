@@ -248,7 +248,8 @@ fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
     };
     for answered in [true, false] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let address = listener.local_addr().unwrap();
+        let url = format!("http://{address}");
         let serving = std::thread::spawn(move || {
             let (broken, _) = listener.accept().unwrap();
             let first = head(&broken);
@@ -264,6 +265,8 @@ fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
             (first, second)
         });
         let output = admin(&url, &["venue", "mode", "normal"]);
+        // Had it not asked again, the listener would wait for ever.
+        drop(TcpStream::connect(address));
         let (first, second) = serving.join().unwrap();
         assert_eq!(once(&first), once(&second));
         assert_eq!(output.status.code(), Some(i32::from(!answered)), "{}", stderr(&output));
