@@ -26,6 +26,7 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::statements::Cause;
 
 use commands::{Step, strategies};
 use naive::Naive;
@@ -101,6 +102,8 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         let fills: Vec<_> = orders.fills_in(user, *market).collect();
         answers.push(format!("{own:?} {fills:?}"));
     }
+    let changes = (0..).map_while(|place| model.statements.change(user, place));
+    answers.push(format!("{:?}", changes.collect::<Vec<_>>()));
     answers.push(format!("{:?}", model.positions.of(user)));
     for row in model.positions.of(user) {
         let again = model.positions.position(user, row.market, row.outcome);
@@ -142,7 +145,34 @@ fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
     }
     assert!(image(&other) == image(&model), "folded on to another model");
     assert_same(&other, &model);
+    assert_statements_add_up(&model, &exchange);
     (model, exchange)
+}
+
+/// The sum of all changes of an account is what the exchange has on it, and each change goes on
+/// from the one before.
+fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
+    assert_eq!(model.inconsistencies(), 0);
+    for row in model.accounts.users_newest_first() {
+        let (mut available, mut reserved) = (0, 0);
+        for place in 0..model.statements.count(row.no) {
+            let change = model.statements.change(row.no, place).unwrap();
+            available += change.available.get();
+            reserved += change.reserved.get();
+            let after = (change.after.available.get(), change.after.reserved.get());
+            assert_eq!(after, (available, reserved), "{change:?}");
+            if let Cause::Reserved(_) | Cause::Released(_) | Cause::Amended(_) = change.cause {
+                assert_eq!(change.available.get(), -change.reserved.get(), "{change:?}");
+            } else if !matches!(change.cause, Cause::Traded(_)) {
+                assert_eq!(change.reserved.get(), 0, "{change:?}");
+            }
+        }
+        let stands = exchange.purse(row.no, MarketNo(0)).map(|purse| purse.account);
+        let stands = stands.map(|account| (account.available.get(), account.reserved.get()));
+        assert_eq!((available, reserved), stands.unwrap_or((available, reserved)), "{row:?}");
+        let balance = (row.balance.available.get(), row.balance.reserved.get());
+        assert_eq!((available, reserved), balance);
+    }
 }
 
 /// The records that random steps make of a venue.

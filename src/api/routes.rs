@@ -10,7 +10,7 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users, books,
-    categories, events, markets, orders, positions,
+    categories, events, markets, orders, positions, statement,
 };
 use crate::exchange::command::Role;
 
@@ -61,7 +61,8 @@ pub struct Route {
 
 /// The table, part by part.
 fn table() -> Vec<Route> {
-    let parts = [public(), trading(), admin_catalogue(), admin_accounts(), admin_audit()];
+    let parts =
+        [public(), trading(), account(), admin_catalogue(), admin_accounts(), admin_audit()];
     parts.into_iter().flatten().collect()
 }
 
@@ -97,6 +98,10 @@ fn trading() -> Vec<Route> {
             Box::pin(orders::cancel(call))
         }),
     ]
+}
+
+fn account() -> Vec<Route> {
+    vec![read("/account/ledger", statement::ledger)]
 }
 
 fn admin_catalogue() -> Vec<Route> {

@@ -11,6 +11,7 @@ pub mod orders;
 pub mod fills;
 pub mod positions;
 pub mod activity;
+pub mod statements;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use depth::Depth;
 use fault::{Fault, Faults};
 use orders::Orders;
 use positions::Positions;
+use statements::Statements;
 
 /// One view of what happened. It is a function of the effects folded and of nothing else, so the
 /// same journal always gives the same view.
@@ -51,6 +53,8 @@ pub struct ReadModel {
     pub positions: Positions,
     /// What happened in each market.
     pub activity: Activity,
+    /// Every change of every account, with its cause.
+    pub statements: Statements,
     watermark: Sequence,
     time: TimeMs,
     faults: Faults,
@@ -106,13 +110,14 @@ impl ReadModel {
         if applied.sequence < expected {
             return;
         }
-        let projections: [&mut dyn Projection; 6] = [
+        let projections: [&mut dyn Projection; 7] = [
             &mut self.accounts,
             &mut self.catalogue,
             &mut self.depth,
             &mut self.orders,
             &mut self.positions,
             &mut self.activity,
+            &mut self.statements,
         ];
         for projection in projections {
             projection.fold(applied, &mut self.faults);

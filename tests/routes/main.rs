@@ -12,6 +12,7 @@ mod shape;
 mod shapes;
 mod venue;
 mod paging;
+mod cursors;
 #[path = "../faults/mod.rs"]
 mod faults;
 
@@ -28,6 +29,7 @@ mod orders_cancel;
 mod positions;
 mod fills;
 mod balance;
+mod account_ledger;
 mod admin_categories;
 mod admin_events;
 mod admin_markets;

@@ -264,6 +264,37 @@ pub fn balance() -> Shape {
     object([("available", MONEY), ("reserved", MONEY), ("currency", Text)])
 }
 
+/// A page, read by cursor, of things called `name`.
+pub fn cursor_page(name: &'static str, shape: Shape) -> Shape {
+    object([(name, list(shape)), ("hasMore", Bool), ("nextCursor", nullable(Text))])
+}
+
+pub fn ledger_line() -> Shape {
+    let causes = &[
+        "DEPOSIT",
+        "WITHDRAWAL",
+        "ORDER_RESERVED",
+        "ORDER_RELEASED",
+        "ORDER_AMENDED",
+        "TRADE",
+        "MERGE",
+        "SETTLEMENT",
+        "VOID",
+    ];
+    object([
+        ("number", Integer),
+        ("sequence", Integer),
+        ("timestamp", Moment),
+        ("cause", OneOf(causes)),
+        ("orderId", nullable(Uuid)),
+        ("marketId", nullable(Uuid)),
+        ("available", MONEY),
+        ("reserved", MONEY),
+        ("availableAfter", MONEY),
+        ("reservedAfter", MONEY),
+    ])
+}
+
 pub fn user() -> Shape {
     object([
         ("id", Uuid),

@@ -8,6 +8,7 @@ pub mod json;
 pub mod order;
 pub mod problem;
 pub mod record;
+pub mod statement;
 
 use std::fmt::Display;
 
@@ -71,6 +72,16 @@ pub struct Paging {
     pub limit: u64,
     /// Things skipped.
     pub offset: u64,
+}
+
+/// Where a list that is read by cursor goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CursorEcho {
+    /// Whether there is more after this page.
+    pub has_more: bool,
+    /// What to ask for the next page with; `null` after the last.
+    pub next_cursor: Option<Text<u64>>,
 }
 
 #[cfg(test)]
