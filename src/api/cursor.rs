@@ -42,16 +42,16 @@ impl CursorPage {
     /// Takes this page out of the things before the cursor, each with its key, newest first.
     pub fn cut<T>(self, list: impl Iterator<Item = (u64, T)>) -> (Vec<T>, CursorEcho) {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let (mut page, mut last, mut has_more) = (Vec::new(), None, false);
+        let (mut page, mut shown, mut has_more) = (Vec::new(), None, false);
         for (key, thing) in list {
             if page.len() == limit {
                 has_more = true;
                 break;
             }
-            last = Some(Text(key));
+            shown = Some(Text(key));
             page.push(thing);
         }
-        (page, CursorEcho { has_more, next_cursor: last.filter(|_| has_more) })
+        (page, CursorEcho { has_more, next_cursor: shown.filter(|_| has_more) })
     }
 }
 

@@ -72,6 +72,22 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &markets)
 }
 
+/// `GET /markets/search`: the public markets whose question has all the words, newest first.
+pub fn search(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let words = form.query_required("q", parse::search_words);
+    let filter = MarketFilter::read(&mut form);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
+    let (sequence, markets) = call.look(|view| {
+        let kept = view.catalogue.markets_published().filter(filter.resolve(view));
+        let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
+        let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
+        Ok(MarketsJson { markets, paging })
+    })?;
+    Reply::ok(sequence, &markets)
+}
+
 /// `GET /markets/{marketId}`. An operator finds drafts too.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();

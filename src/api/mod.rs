@@ -27,6 +27,8 @@ pub mod order_form;
 pub mod positions;
 pub mod account;
 pub mod statement;
+pub mod tape;
+pub mod leaderboard;
 pub mod admin_form;
 pub mod admin_catalogue;
 pub mod admin_markets;

@@ -10,7 +10,7 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users, books,
-    categories, events, markets, orders, positions, statement,
+    categories, events, leaderboard, markets, orders, positions, statement, tape,
 };
 use crate::exchange::command::Role;
 
@@ -70,7 +70,12 @@ fn public() -> Vec<Route> {
     vec![
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one),
+        read("/markets/search", markets::search),
         read("/markets/{marketId}/activity", markets::activity),
+        read("/markets/{marketId}/trades", tape::trades),
+        read("/markets/{marketId}/stats", tape::stats),
+        read("/markets/{marketId}/candles", tape::candles),
+        read("/leaderboard", leaderboard::list),
         read("/events/public/list", events::list),
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
@@ -101,7 +106,11 @@ fn trading() -> Vec<Route> {
 }
 
 fn account() -> Vec<Route> {
-    vec![read("/account/ledger", statement::ledger)]
+    vec![
+        read("/account/ledger", statement::ledger),
+        read("/account/settlements", statement::settlements),
+        read("/account/pnl", statement::pnl),
+    ]
 }
 
 fn admin_catalogue() -> Vec<Route> {

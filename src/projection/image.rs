@@ -11,8 +11,12 @@ use super::catalogue::Catalogue;
 use super::depth::Depth;
 use super::fault::Faults;
 use super::orders::Orders;
+use super::performance::Performance;
 use super::positions::Positions;
+use super::search::Search;
+use super::settlements::Settlements;
 use super::statements::Statements;
+use super::tape::Tape;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_end, write_text,
@@ -25,7 +29,8 @@ const PAGE_BYTES: usize = 64 << 10;
 
 impl ReadModel {
     /// Writes the whole model: about 90 bytes an order, 44 a fill, 41 a change of
-    /// money, 23 a trade told. Writes in
+    /// money, 23 a trade told and 30 of
+    /// it as the public sees it. Writes in
     /// pages, so `out` needs no buffer.
     ///
     /// # Errors
@@ -60,6 +65,11 @@ impl ReadModel {
             positions,
             activity,
             statements,
+            settlements,
+            performance,
+            tape,
+            // The questions are the catalogue's.
+            search: _,
             watermark,
             time,
             faults,
@@ -75,6 +85,9 @@ impl ReadModel {
         positions.write(sink);
         activity.write(sink);
         statements.write(sink);
+        settlements.write(sink);
+        performance.write(sink);
+        tape.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<ReadModel, BadImage> {
@@ -89,6 +102,7 @@ impl ReadModel {
         let catalogue = Catalogue::read(source)?;
         let sizes =
             Sizes { users: accounts.users_count(), markets: catalogue.markets_created().len() };
+        let search = Search::of(&catalogue);
         Ok(ReadModel {
             accounts,
             catalogue,
@@ -97,6 +111,10 @@ impl ReadModel {
             positions: Positions::read(sizes, source)?,
             activity: Activity::read(sizes, source)?,
             statements: Statements::read(sizes, source)?,
+            settlements: Settlements::read(sizes, source)?,
+            performance: Performance::read(sizes, source)?,
+            tape: Tape::read(sizes, source)?,
+            search,
             watermark,
             time,
             faults,

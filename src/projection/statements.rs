@@ -174,7 +174,7 @@ impl Statements {
         if moved != before {
             add(inside, moved)?;
         }
-        if moved != now { add(outside, now) } else { Ok(()) }
+        if moved == now { Ok(()) } else { add(outside, now) }
     }
 
     /// The end of the record for the owner of the order that it is about.

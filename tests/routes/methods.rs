@@ -4,7 +4,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 33] = [
+const PATHS: [(&str, &[&str]); 40] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -18,6 +18,13 @@ const PATHS: [(&str, &[&str]); 33] = [
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
     ("/account/ledger", &["GET"]),
+    ("/account/settlements", &["GET"]),
+    ("/account/pnl", &["GET"]),
+    ("/markets/search", &["GET"]),
+    ("/markets/{id}/trades", &["GET"]),
+    ("/markets/{id}/stats", &["GET"]),
+    ("/markets/{id}/candles", &["GET"]),
+    ("/leaderboard", &["GET"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),

@@ -5,10 +5,12 @@
 pub mod account;
 pub mod catalogue;
 pub mod json;
+pub mod leaderboard;
 pub mod order;
 pub mod problem;
 pub mod record;
 pub mod statement;
+pub mod tape;
 
 use std::fmt::Display;
 

@@ -1,11 +1,13 @@
-//! The JSON of an account's statement.
+//! The JSON of an account's statement, settlements, and profit and loss.
 
 use serde::Serialize;
 
-use super::{CursorEcho, Text, Timestamp};
+use super::{CursorEcho, OutcomeId, Text, Timestamp};
 use crate::exchange::ids::{MarketId, OrderId};
-use crate::exchange::units::Money;
+use crate::exchange::units::{Lots, Money, MoneySum, Overflow};
 use crate::projection::ReadModel;
+use crate::projection::performance::Pnl;
+use crate::projection::settlements::SettlementRow;
 use crate::projection::statements::Change;
 
 /// One change of the caller's money.
@@ -53,4 +55,77 @@ pub struct LedgerJson {
     /// Where it goes on.
     #[serde(flatten)]
     pub next: CursorEcho,
+}
+
+/// What a final market paid the caller.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementJson {
+    market_id: Option<Text<MarketId>>,
+    outcome_id: OutcomeId,
+    quantity: Text<Lots>,
+    payout: Text<Money>,
+    realised_pnl: Text<MoneySum>,
+    timestamp: Timestamp,
+    sequence: u64,
+}
+
+impl SettlementJson {
+    /// The settlement as its owner sees it.
+    pub fn of(view: &ReadModel, row: &SettlementRow) -> SettlementJson {
+        SettlementJson {
+            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
+            outcome_id: OutcomeId(row.outcome),
+            quantity: Text(row.quantity),
+            payout: Text(row.payout),
+            realised_pnl: Text(row.realised),
+            timestamp: Timestamp(row.time),
+            sequence: row.sequence.get(),
+        }
+    }
+}
+
+/// A page of settlements.
+#[derive(Debug, Serialize)]
+pub struct SettlementsJson {
+    /// Newest first.
+    pub settlements: Vec<SettlementJson>,
+    /// Where they go on.
+    #[serde(flatten)]
+    pub next: CursorEcho,
+}
+
+/// The caller's profit and loss. Deposits less withdrawals, and what was realised, are what is on
+/// the account and what the contracts held cost.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PnlJson {
+    deposits: Text<MoneySum>,
+    withdrawals: Text<MoneySum>,
+    realised_pnl: Text<MoneySum>,
+    unrealised_pnl: Text<MoneySum>,
+    holdings_cost: Text<MoneySum>,
+    holdings_value: Text<MoneySum>,
+    available: Text<Money>,
+    reserved: Text<Money>,
+    equity: Text<MoneySum>,
+    currency: String,
+}
+
+impl PnlJson {
+    /// These figures in the venue's currency.
+    pub fn of(pnl: &Pnl, currency: &str) -> Result<PnlJson, Overflow> {
+        Ok(PnlJson {
+            deposits: Text(pnl.deposited),
+            withdrawals: Text(pnl.withdrawn),
+            realised_pnl: Text(pnl.realised),
+            unrealised_pnl: Text(pnl.unrealised()?),
+            holdings_cost: Text(pnl.cost),
+            holdings_value: Text(pnl.value),
+            available: Text(pnl.available),
+            reserved: Text(pnl.reserved),
+            equity: Text(pnl.equity()?),
+            currency: currency.to_owned(),
+        })
+    }
 }

@@ -15,7 +15,9 @@ use crate::exchange::ledger::{Account, Position};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::orders::Backing;
 use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
+use crate::exchange::units::{
+    Lots, LotsSum, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs,
+};
 use crate::exchange::venue::Key;
 
 /// Values that wrap a number of which each is valid.
@@ -35,7 +37,7 @@ macro_rules! wrapped {
     )*};
 }
 
-wrapped!(Lots(u64), Money(i64), MoneySum(i128), Sequence(u64));
+wrapped!(Lots(u64), LotsSum(u128), Money(i64), MoneySum(i128), Sequence(u64));
 
 /// Values that wrap a number in a narrower range.
 macro_rules! bounded {
