@@ -3,9 +3,10 @@
 //! long list costs as much as the first.
 
 use super::form::Form;
-use super::page::PageRule;
-use super::parse;
-use super::wire::{CursorEcho, Text};
+use super::page::{Page, PageRule};
+use super::parse::{self, Fault};
+use super::problem::FieldCode;
+use super::wire::{CursorEcho, Paging, Text};
 
 /// The part of a list that was asked for: the newest things before one that was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,52 @@ impl CursorPage {
     }
 }
 
+/// The part of a list that is read by offset or, for those who ask with a cursor, by cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EitherPage {
+    /// By offset.
+    Offset(Page),
+    /// By cursor.
+    Cursor(CursorPage),
+}
+
+impl EitherPage {
+    /// Reads `cursor` and `limit` where there is a cursor, be it an empty one; else `limit` and
+    /// `offset`.
+    pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<EitherPage> {
+        if !form.asks("cursor") {
+            return Page::read(form, rule).map(EitherPage::Offset);
+        }
+        let offset = form.query::<()>("offset", |_| {
+            Err(Fault::new(FieldCode::InvalidValue, "must not stand beside a cursor"))
+        });
+        let page = CursorPage::read(form, rule);
+        offset.and(page).map(EitherPage::Cursor)
+    }
+
+    /// Takes this page out of a list, newest first, whose length is known, without walking the
+    /// rest. By cursor, the echo's offset is how many newer things there are by now.
+    pub fn cut_known<T>(
+        self,
+        list: impl Iterator<Item = T>,
+        total: usize,
+    ) -> (Vec<T>, Paging, Option<CursorEcho>) {
+        let page = match self {
+            EitherPage::Offset(page) => {
+                let (page, paging) = page.cut_known(list, total);
+                return (page, paging, None);
+            }
+            EitherPage::Cursor(page) => page,
+        };
+        let older = usize::try_from(page.before()).unwrap_or(usize::MAX).min(total);
+        let newer = total - older;
+        let keys = page.places(total).map(|place| place as u64);
+        let (things, next) = page.cut(keys.zip(list.skip(newer)));
+        let paging = Paging { total: total as u64, limit: page.limit, offset: newer as u64 };
+        (things, paging, Some(next))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +142,24 @@ mod tests {
         }
         assert_eq!(read("cursor=x&limit=5").unwrap_err(), ["cursor", "limit"]);
         assert_eq!(read("limit=0&offset=1").unwrap_err(), ["limit", "offset"]);
+    }
+
+    #[test]
+    fn a_list_by_offset_is_read_by_cursor_only_where_one_is_given() {
+        let read = |query: &str| {
+            let mut form = Form::new(&[], Some(query));
+            let page = EitherPage::read(&mut form, RULE);
+            form.finish(page).map_err(|p| p.errors.len())
+        };
+        let cut = |query: &str| {
+            let (things, paging, next) = read(query).unwrap().cut_known((0..5).rev(), 5);
+            (things, paging.offset, next.map(|next| next.next_cursor.map(|Text(key)| key)))
+        };
+        assert_eq!(cut("offset=1"), (vec![3, 2], 1, None));
+        assert_eq!(cut("cursor="), (vec![4, 3], 0, Some(Some(3))));
+        assert_eq!(cut("cursor=3&limit=4"), (vec![2, 1, 0], 2, Some(None)));
+        assert_eq!(cut("cursor=9"), (vec![4, 3], 0, Some(Some(3))));
+        assert_eq!(read("cursor=&offset=0"), Err(1));
+        assert_eq!(read("cursor=x&offset=x"), Err(2));
     }
 }

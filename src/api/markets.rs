@@ -1,6 +1,7 @@
 //! Markets as everyone sees them: the list, one market, its activity (interface 4.1, 4.3).
 
 use super::call::{Call, market_no, public_market};
+use super::cursor::EitherPage;
 use super::form::Form;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
@@ -109,14 +110,14 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
 pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);
-    let page = Page::read(&mut form, ACTIVITY_PAGE);
+    let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, activities) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let count = view.activity.count(market);
-        let (rows, paging) = page.cut_known(view.activity.of(market), count);
+        let (rows, paging, next) = page.cut_known(view.activity.of(market), count);
         let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
-        Ok(ActivitiesJson { activities, paging })
+        Ok(ActivitiesJson { activities, paging, next })
     })?;
     Reply::ok(sequence, &activities)
 }

@@ -12,7 +12,7 @@ use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, UserNo};
-use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
+use crate::exchange::units::{AveragePrice, Lots, Money, Sequence, Tick, TimeMs};
 
 /// How far an order has come (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +95,8 @@ impl OrderRow {
 
 /// Where a row stands in the table of all orders.
 type Slot = u32;
+/// After all orders.
+const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
 /// One user's orders.
 #[derive(Debug, Default)]
@@ -134,8 +136,17 @@ impl Orders {
 
     /// A user's orders, newest first.
     pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        self.before(user, ALL)
+    }
+
+    /// A user's orders placed before this one, newest first. O(log n), and the page.
+    pub fn before(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
-        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+        self.listed(all, order)
     }
 
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
@@ -144,14 +155,55 @@ impl Orders {
         user: UserNo,
         market: MarketNo,
     ) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        self.before_in(user, market, ALL)
+    }
+
+    /// A user's orders in one market placed before this one, newest first.
+    pub fn before_in(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let all = self.by_market.get(&(user, market)).map_or(&[][..], Vec::as_slice);
-        all.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+        self.listed(all, order)
     }
 
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
     pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let open = self.users.get(user.index()).map(|orders| orders.open.iter().rev());
+        self.open_before(user, ALL)
+    }
+
+    /// A user's open orders placed before this one, newest first.
+    pub fn open_before(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        let end = self.slot_of(order);
+        let open = self.users.get(user.index()).map(|orders| orders.open.range(..end).rev());
         open.into_iter().flatten().filter_map(|slot| self.rows.get(*slot as usize))
+    }
+
+    /// Those of some slots, in order of placing, that are before an order; newest first.
+    fn listed<'a>(
+        &'a self,
+        slots: &'a [Slot],
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &'a OrderRow> {
+        let end = self.slot_of(order);
+        let earlier = slots.partition_point(|slot| *slot < end);
+        let earlier = slots.get(..earlier).unwrap_or_default();
+        earlier.iter().rev().filter_map(|slot| self.rows.get(*slot as usize))
+    }
+
+    /// Where an order stands, or would stand. O(log n), and nothing for one after all.
+    fn slot_of(&self, order: OrderNo) -> Slot {
+        if self.rows.last().is_none_or(|last| last.no < order) {
+            return Slot::MAX;
+        }
+        let slot = self.rows.partition_point(|row| row.no < order);
+        Slot::try_from(slot).unwrap_or(Slot::MAX)
     }
 
     /// A user's fills, newest first. O(page).
@@ -313,7 +365,6 @@ impl Projection for Orders {
 mod tests {
     use super::super::fixture::*;
     use super::*;
-    use crate::exchange::units::Sequence;
     use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 
     const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };

@@ -269,6 +269,11 @@ pub fn cursor_page(name: &'static str, shape: Shape) -> Shape {
     object([(name, list(shape)), ("hasMore", Bool), ("nextCursor", nullable(Text))])
 }
 
+/// A page by cursor of a list that has pages by offset too.
+pub fn either_page(name: &'static str, shape: Shape) -> Shape {
+    wider(page(name, shape), [("hasMore", Bool), ("nextCursor", nullable(Text))])
+}
+
 pub fn ledger_line() -> Shape {
     let causes = &[
         "DEPOSIT",
