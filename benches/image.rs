@@ -31,7 +31,8 @@ impl Venue {
     fn ask(&mut self, command: Command) {
         let sequence = self.exchange.sequence().next();
         let ms = 1_700_000_000_000 + i64::try_from(sequence.get()).expect("a time");
-        let record = Record { sequence, time: TimeMs::new(ms).expect("a time"), command };
+        let record =
+            Record { sequence, time: TimeMs::new(ms).expect("a time"), once: None, command };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).expect("it applies");
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
@@ -58,6 +59,7 @@ impl Venue {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         }
     }
 }

@@ -113,6 +113,7 @@ fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
     let place = |(offset, record): (u64, &Record)| Record {
         sequence: head.sequence.next().advanced(offset),
         time: head.time,
+        once: None,
         command: record.command.clone(),
     };
     (0..).zip(records.iter().rev().take(count)).map(place).collect()

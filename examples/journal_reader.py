@@ -16,7 +16,7 @@ import sys
 import zlib
 
 BLOCK_HEADER = struct.Struct("<8sHHIQII32sQ32s")
-RECORD_HEADER = struct.Struct("<IHHq")
+RECORD_HEADER = struct.Struct("<IHBBq")
 BLOCK_BYTES_MAX = 60_000
 TIME_MAX = 253_402_300_799_999
 ORDER_LOTS_MAX = 100_000_000_000_000
@@ -28,7 +28,8 @@ INTEGERS = {"u8": "<B", "u32": "<I", "u64": "<Q", "i64": "<q"}
 KINDS = {
     1: ("open_venue", {"rules_version": "u32", "currency": "text",
                        "user_open_orders_max": "u32",
-                       "venue_open_orders_max": "u32", "money_supply_max": "i64"}),
+                       "venue_open_orders_max": "u32", "money_supply_max": "i64",
+                       "repeat_window_seconds": "u32"}),
     2: ("create_user", {"profile_name": "text", "profile_pic": "text"}),
     3: ("add_key", {"user": "u32", "role": "u8", "label": "text", "hash": "bytes32"}),
     4: ("revoke_key", {"user": "u32", "key": "u32"}),
@@ -60,18 +61,25 @@ KINDS = {
     19: ("place_order", {"user": "u32", "market": "u32", "outcome": "u8", "side": "u8",
                          "price": "u8", "quantity": "u64", "time_in_force": "u8",
                          "expires_at": "opt<i64>", "self_trade": "u8", "condition": "u8",
-                         "valid_until": "opt<i64>", "copy_from": "opt<u32>"}),
+                         "valid_until": "opt<i64>", "copy_from": "opt<u32>",
+                         "client_order_id": "opt<text>"}),
     20: ("amend_order", {"user": "u32", "order": "u64", "price": "opt<u8>",
                          "quantity": "opt<u64>"}),
     21: ("cancel_order", {"user": "u32", "order": "u64"}),
     22: ("cancel_orders", {"user": "u32", "market": "opt<u32>"}),
     23: ("advance_clock", {}),
+    24: ("heartbeat", {"user": "u32", "timeout_seconds": "u32"}),
+    25: ("set_venue_mode", {"mode": "u8"}),
+    26: ("set_user_mode", {"user": "u32", "mode": "u8"}),
+    27: ("set_exposure_limit", {"user": "u32", "limit": "opt<i64>"}),
 }
+# What stands before the fields of a record with flag 1.
+ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}
 # Ranges by field; a price of void_market may also be 0 or 100.
-RANGES = {"role": (1, 2), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
+RANGES = {"role": (1, 3), "outcome": (1, 2), "winner": (1, 2), "side": (1, 2), "price": (1, 99),
           "time_in_force": (1, 3), "self_trade": (1, 3), "condition": (1, 4),
           "quantity": (1, ORDER_LOTS_MAX), "amount": (1, 2**63 - 1), "deadline": (0, TIME_MAX),
-          "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
+          "mode": (1, 3), "limit": (0, 2**63 - 1), "expires_at": (0, TIME_MAX), "valid_until": (0, TIME_MAX),
           "venue_open_orders_max": (0, VENUE_OPEN_ORDERS_CEILING),
           "money_supply_max": (1, MONEY_SUPPLY_CEILING)}
 
@@ -124,11 +132,21 @@ def value(kind, body, at):
     return items, at
 
 
-def record(body, kind, version):
+def is_token(text):
+    return 1 <= len(text) <= 64 and all("!" <= c <= "~" for c in text)
+
+
+def record(body, kind, version, flags):
     check(kind in KINDS, f"unknown kind {kind}")
     name, types = KINDS[kind]
     check(version == 1, f"unknown version {version} of {name}")
-    fields, at = {}, 0
+    check(flags in (0, 1), f"unknown flags {flags} of {name}")
+    once, fields, at = None, {}, 0
+    if flags == 1:
+        once = {}
+        for field, type_ in ONCE.items():
+            once[field], at = value(type_, body, at)
+        check(is_token(once["key"]), "once.key is no key")
     for field, type_ in types.items():
         fields[field], at = value(type_, body, at)
         if field in RANGES and fields[field] is not None:
@@ -137,10 +155,12 @@ def record(body, kind, version):
     check(at == len(body), f"{len(body) - at} bytes follow the last field")
     if kind == 19:
         check(fields["time_in_force"] == 1 or fields["expires_at"] is None, "expiry without GTC")
+        client = fields["client_order_id"]
+        check(client is None or is_token(client), "client_order_id")
     if kind == 1:
         currency = fields["currency"]
         check(3 <= len(currency) <= 8 and all("A" <= c <= "Z" for c in currency), "currency")
-    return name, fields
+    return name, once, fields
 
 
 def read(file):
@@ -168,13 +188,13 @@ def read(file):
         at, records = 0, 0
         while at < length:
             raw, at = take(body, at, RECORD_HEADER.size)
-            size, kind, body_version, stamp = RECORD_HEADER.unpack(raw)
+            size, kind, body_version, flags, stamp = RECORD_HEADER.unpack(raw)
             raw, at = take(body, at, size)
             check(time <= stamp <= TIME_MAX, "time runs backwards or out of range")
-            name, fields = record(raw, kind, body_version)
+            name, once, fields = record(raw, kind, body_version, flags)
             sequence, time, records = sequence + 1, stamp, records + 1
-            yield {"sequence": sequence, "time_ms": time, "kind": name, "fields": fields,
-                   "block": first, "hash": previous.hex(),
+            yield {"sequence": sequence, "time_ms": time, "kind": name, "once": once,
+                   "fields": fields, "block": first, "hash": previous.hex(),
                    "results_through": through, "results": results.hex()}
         check(records == count and count > 0, "the header counts other records than follow")
         ends.append(sequence)

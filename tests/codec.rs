@@ -4,8 +4,8 @@
 
 mod records;
 
-use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::command::{Asked, BodyHash, Command, Once, Record};
+use openoutcry::exchange::ids::{Token, UserNo};
 use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
@@ -14,11 +14,12 @@ use openoutcry::journal::block::{
 };
 use openoutcry::journal::record::{self, EncodeError, RECORD_BYTES_MAX, RecordError};
 use proptest::prelude::*;
-use records::{block_after, chain, command, largest_block, time};
+use records::{asked, block_after, chain, largest_block, time};
 
-fn encoded(command: &Command, time: TimeMs) -> Vec<u8> {
+fn encoded(asked: impl Into<Asked>, time: TimeMs) -> Vec<u8> {
+    let Asked { once, command } = asked.into();
     let mut bytes = Vec::new();
-    record::encode(command, time, &mut bytes, RECORD_BYTES_MAX).unwrap();
+    record::encode(&command, once.as_deref(), time, &mut bytes, RECORD_BYTES_MAX).unwrap();
     bytes
 }
 
@@ -39,16 +40,17 @@ proptest! {
     })]
 
     #[test]
-    fn every_command_is_read_as_written(command in command(), time in time()) {
-        let bytes = encoded(&command, time);
+    fn every_command_is_read_as_written(asked in asked(), time in time()) {
+        let bytes = encoded(asked.clone(), time);
+        let Asked { once, command } = asked;
         let sequence = Sequence::new(9);
         let read = record::decode(&bytes, sequence);
-        prop_assert_eq!(read, Ok((Record { sequence, time, command }, bytes.len())));
+        prop_assert_eq!(read, Ok((Record { sequence, time, once, command }, bytes.len())));
     }
 
     #[test]
-    fn a_record_cut_anywhere_is_refused(command in command(), time in time()) {
-        let bytes = encoded(&command, time);
+    fn a_record_cut_anywhere_is_refused(asked in asked(), time in time()) {
+        let bytes = encoded(asked, time);
         for length in 0..bytes.len() {
             let cut = record::decode(&bytes[..length], Sequence::new(1));
             prop_assert_eq!(cut, Err(RecordError::Truncated));
@@ -69,21 +71,22 @@ proptest! {
 
     #[test]
     fn whatever_is_read_is_spelled_one_way(
-        command in command(),
+        asked in asked(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let mut bytes = encoded(&command, TimeMs::default());
+        let mut bytes = encoded(asked, TimeMs::default());
         for (place, byte) in flips {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
         if let Ok((read, taken)) = record::decode(&bytes, Sequence::new(1)) {
-            prop_assert_eq!(encoded(&read.command, read.time), &bytes[..taken]);
+            let Record { time, once, command, .. } = read;
+            prop_assert_eq!(encoded(Asked { once, command }, time), &bytes[..taken]);
         }
     }
 
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..25_u8) {
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..29_u8) {
         let _ = record::decode(&bytes, Sequence::new(1)).is_ok();
         let _ = RawBlock::new(bytes.clone()).decode().is_ok();
         let mut header = u32::try_from(bytes.len()).unwrap().to_le_bytes().to_vec();
@@ -94,7 +97,7 @@ proptest! {
 
     #[test]
     fn blocks_are_read_as_built(
-        commands in prop::collection::vec(command(), 1..20), time in time(),
+        commands in prop::collection::vec(asked(), 1..20), time in time(),
     ) {
         let block = block_after(&Head::START, time, commands);
         let read = RawBlock::new(block.bytes().to_vec()).decode();
@@ -104,18 +107,21 @@ proptest! {
 
 #[test]
 fn unknown_kinds_and_versions_are_named() {
-    let bytes = encoded(&Command::AdvanceClock, TimeMs::default());
-    for kind in [0_u16, 24, 1000, u16::MAX] {
+    let bytes = encoded(Command::AdvanceClock, TimeMs::default());
+    for kind in [0_u16, 28, 1000, u16::MAX] {
         let mut other = bytes.clone();
         other[4..6].copy_from_slice(&kind.to_le_bytes());
         let read = record::decode(&other, Sequence::new(1));
         assert_eq!(read, Err(RecordError::UnknownKind(kind)));
     }
-    for version in [0_u16, 2, u16::MAX] {
+    for strange in [2_u8, 9, u8::MAX] {
         let mut other = bytes.clone();
-        other[6..8].copy_from_slice(&version.to_le_bytes());
+        other[6] = strange;
         let read = record::decode(&other, Sequence::new(1));
-        assert_eq!(read, Err(RecordError::UnknownVersion(23, version)));
+        assert_eq!(read, Err(RecordError::UnknownVersion(23, strange)));
+        (other[6], other[7]) = (1, strange);
+        let read = record::decode(&other, Sequence::new(1));
+        assert_eq!(read, Err(RecordError::UnknownFlags(23, strange)));
     }
     for stamp in [-1, i64::MIN, TimeMs::MAX.get() + 1, i64::MAX] {
         let mut other = bytes.clone();
@@ -128,18 +134,18 @@ fn unknown_kinds_and_versions_are_named() {
 fn values_out_of_range_are_neither_written_nor_read() {
     let user = UserNo(1);
     let deposit = Command::Deposit { user, amount: Money::new(5) };
-    let bytes = encoded(&deposit, TimeMs::default());
+    let bytes = encoded(deposit, TimeMs::default());
     for units in [0, -1, i64::MIN] {
         let bad = Command::Deposit { user, amount: Money::new(units) };
-        assert_eq!(record::admit(&bad), Err(EncodeError::Field(5, "amount")));
+        assert_eq!(record::admit(&bad.into()), Err(EncodeError::Field(5, "amount")));
         let mut forged = bytes.clone();
         forged[20..28].copy_from_slice(&units.to_le_bytes());
         let read = record::decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(5, "amount")));
     }
     let (fits, most, supply) = (Rules::current(), u32::MAX, Money::new(i64::MAX));
-    let bytes = encoded(&Command::OpenVenue(fits.clone()), TimeMs::default());
-    let limits = bytes.len() - 12;
+    let bytes = encoded(Command::OpenVenue(fits.clone()), TimeMs::default());
+    let limits = bytes.len() - 16;
     for (rules, field) in [
         (Rules { venue_open_orders_max: most, ..fits.clone() }, "venue_open_orders_max"),
         (Rules { money_supply_max: supply, ..fits.clone() }, "money_supply_max"),
@@ -147,17 +153,21 @@ fn values_out_of_range_are_neither_written_nor_read() {
     ] {
         let mut forged = bytes.clone();
         forged[limits..limits + 4].copy_from_slice(&rules.venue_open_orders_max.to_le_bytes());
-        forged[limits + 4..].copy_from_slice(&rules.money_supply_max.get().to_le_bytes());
-        assert_eq!(record::admit(&Command::OpenVenue(rules)), Err(EncodeError::Field(1, field)));
+        forged[limits + 4..limits + 12]
+            .copy_from_slice(&rules.money_supply_max.get().to_le_bytes());
+        assert_eq!(
+            record::admit(&Command::OpenVenue(rules).into()),
+            Err(EncodeError::Field(1, field))
+        );
         let read = record::decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(1, field)));
     }
     let order = openoutcry::exchange::ids::OrderNo(Sequence::new(3));
     let amend =
         |lots| Command::AmendOrder { user, order, price: None, quantity: Some(Lots::new(lots)) };
-    let bytes = encoded(&amend(7), TimeMs::default());
+    let bytes = encoded(amend(7), TimeMs::default());
     for lots in [0, openoutcry::exchange::units::ORDER_LOTS_MAX + 1, u64::MAX] {
-        assert_eq!(record::admit(&amend(lots)), Err(EncodeError::Field(20, "quantity")));
+        assert_eq!(record::admit(&amend(lots).into()), Err(EncodeError::Field(20, "quantity")));
         let mut forged = bytes.clone();
         let start = forged.len() - 8;
         forged[start..].copy_from_slice(&lots.to_le_bytes());
@@ -166,10 +176,28 @@ fn values_out_of_range_are_neither_written_nor_read() {
     }
 }
 
+/// A name on disk is one that a client can have given.
+#[test]
+fn names_that_are_none_are_not_read() {
+    let token = |text: &str| Token::new(text).unwrap();
+    let once = Once { caller: UserNo(1), key: token("k"), part: 0, body: BodyHash([0; 32]) };
+    let asked = Asked { once: Some(Box::new(once)), command: Command::AdvanceClock };
+    let bytes = encoded(asked, TimeMs::default());
+    // After the head, the caller and the key's length.
+    let place = 16 + 4 + 8;
+    assert_eq!(bytes[place], b'k');
+    for bad in [0, b' ', b'\n', 127] {
+        let mut forged = bytes.clone();
+        forged[place] = bad;
+        let read = record::decode(&forged, Sequence::new(1));
+        assert_eq!(read, Err(RecordError::Field(23, "once.key")));
+    }
+}
+
 #[test]
 fn forged_lengths_do_not_allocate() {
     let event = Command::CreateUser { profile_name: "ann".into(), profile_pic: String::new() };
-    let mut bytes = encoded(&event, TimeMs::default());
+    let mut bytes = encoded(event, TimeMs::default());
     for length in [4_u64, 60_000, u64::from(u32::MAX), u64::MAX] {
         bytes[16..24].copy_from_slice(&length.to_le_bytes());
         assert_eq!(record::decode(&bytes, Sequence::new(1)), Err(RecordError::Body(2)));
@@ -183,8 +211,8 @@ fn a_record_too_large_for_any_block_is_an_error_and_the_largest_fits() {
         profile_pic: String::new(),
     };
     let letters = RECORD_BYTES_MAX - 16 - 16;
-    assert_eq!(record::admit(&name(letters)), Ok(()));
-    assert_eq!(record::admit(&name(letters + 1)), Err(EncodeError::TooLarge));
+    assert_eq!(record::admit(&name(letters).into()), Ok(()));
+    assert_eq!(record::admit(&name(letters + 1).into()), Err(EncodeError::TooLarge));
     let block = largest_block(&Head::START, 1);
     assert_eq!(RawBlock::new(block.bytes().to_vec()).decode(), Ok(block));
 }
@@ -195,6 +223,7 @@ fn a_full_block_hands_the_record_back_unharmed() {
     let record = |n: usize| Record {
         sequence: Sequence::new(n as u64),
         time: TimeMs::default(),
+        once: None,
         command: Command::CreateUser { profile_name: "x".repeat(900), profile_pic: "y".into() },
     };
     let mut count = 0;
@@ -219,6 +248,7 @@ fn a_builder_refuses_gaps_time_going_back_and_emptiness() {
     let record = |sequence, ms| Record {
         sequence: Sequence::new(sequence),
         time: TimeMs::new(ms).unwrap(),
+        once: None,
         command: Command::AdvanceClock,
     };
     let built = |records: Vec<Record>| {
@@ -245,7 +275,8 @@ fn a_builder_takes_results_of_earlier_records_only_and_never_of_fewer() {
     let built = |after: &Head, recorded: Results| {
         let mut builder = BlockBuilder::new(after);
         let sequence = after.sequence.next();
-        let record = Record { sequence, time: TimeMs::MAX, command: Command::AdvanceClock };
+        let record =
+            Record { sequence, time: TimeMs::MAX, once: None, command: Command::AdvanceClock };
         assert!(builder.push(record).is_ok());
         builder.build(recorded).map(|block| block.head().results_through.get())
     };

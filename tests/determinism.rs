@@ -13,12 +13,12 @@ use proptest::prelude::*;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
 use openoutcry::exchange::command::{
-    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    Asked, Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side,
+    TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{KeyNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::results::{Results, ResultsLog};
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 use openoutcry::journal::block::{Block, BlockBuilder, Head};
@@ -39,18 +39,18 @@ fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, command| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, command };
+    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
         twin.apply(&record);
         records.push(record);
     };
     for command in commands::opening() {
-        ask(&mut twin, now, command);
+        ask(&mut twin, now, command.into());
     }
     for step in steps {
         now = commands::after(now, i64::from(step.later_ms));
-        let command = commands::command(&twin, &step.intent, now);
-        ask(&mut twin, now, command);
+        let asked = commands::asked(&twin, step, now);
+        ask(&mut twin, now, asked);
     }
     records
 }
@@ -106,13 +106,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Whether an effect changes the state. Texts do not, the exchange keeps none; nor does an order
-/// that comes and goes, or an amend that asks for what stands.
+/// that comes and goes, an amend that asks for what stands, or a switch set to what it is.
 fn shows(effect: &Effect) -> bool {
     match effect {
         Effect::Refused(_)
         | Effect::EventRevised { .. }
         | Effect::AccountChanged { .. }
         | Effect::PositionChanged { .. }
+        | Effect::VenueModeSet { .. }
+        | Effect::UserModeSet { .. }
+        | Effect::ExposureLimitSet { .. }
+        | Effect::HeartbeatSet { until: None, .. }
         | Effect::OrderAccepted { .. }
         | Effect::OrderCancelled { rested: false, .. } => false,
         Effect::MarketRevised { revision, .. } => revision.deadline.is_some(),
@@ -186,9 +190,9 @@ proptest! {
         for record in records(&steps) {
             let mut idle = exchange.clone();
             let (effects, digest) = apply(&mut exchange, &record);
-            let clock = Record { command: Command::AdvanceClock, ..record.clone() };
+            let clock = Record { once: None, command: Command::AdvanceClock, ..record.clone() };
             let (nothing, without) = apply(&mut idle, &clock);
-            let refused = matches!(effects[..], [Effect::Refused(_)]);
+            let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
             if !nothing.is_empty() && !matches!(nothing[..], [Effect::Refused(_)]) {
                 continue; // Something was due: the two are not comparable.
             }
@@ -202,7 +206,7 @@ proptest! {
 }
 
 /// Orders that differ in one thing.
-fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
+fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
     let plain = PlaceOrder {
         user,
         market,
@@ -214,6 +218,7 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from: None,
+        client_order_id: None,
     };
     let expires_at = Some(commands::after(commands::START, 9_999));
     let no = Wording { outcome: Outcome::No, side: Side::Sell };
@@ -229,6 +234,8 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 10] {
         PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain },
         PlaceOrder { condition: Condition::PostOnly, ..plain },
         PlaceOrder { copy_from: Some(UserNo(0)), ..plain },
+        PlaceOrder { client_order_id: Token::new("a"), ..plain },
+        PlaceOrder { client_order_id: Token::new("b"), ..plain },
     ]
 }
 
@@ -245,6 +252,16 @@ fn commands_alike() -> Vec<Command> {
     let mut alike: Vec<Command> =
         orders_alike(user, market).into_iter().map(Command::PlaceOrder).collect();
     alike.extend([
+        Command::Heartbeat { user, timeout_seconds: 5 },
+        Command::Heartbeat { user, timeout_seconds: 6 },
+        Command::Heartbeat { user: UserNo(2), timeout_seconds: 5 },
+        Command::SetVenueMode { mode: TradingMode::CancelOnly },
+        Command::SetVenueMode { mode: TradingMode::ReadOnly },
+        Command::SetUserMode { user, mode: TradingMode::CancelOnly },
+        Command::SetUserMode { user, mode: TradingMode::ReadOnly },
+        Command::SetUserMode { user: UserNo(2), mode: TradingMode::ReadOnly },
+        Command::SetExposureLimit { user, limit: Some(Money::ZERO) },
+        Command::SetExposureLimit { user, limit: Some(Money::new(1)) },
         Command::AdvanceClock,
         Command::ResolveMarket { market, winner: Outcome::Yes },
         Command::ResolveMarket { market, winner: Outcome::No },
@@ -253,7 +270,7 @@ fn commands_alike() -> Vec<Command> {
         Command::CloseMarket { market },
         key(Role::Trader, 1),
         key(Role::Operator, 1),
-        key(Role::Trader, 2),
+        key(Role::Reader, 2),
         Command::RevokeKey { user: UserNo(0), key: KeyNo(0) },
         Command::Deposit { user, amount: Money::new(1) },
         Command::Deposit { user: UserNo(2), amount: Money::new(1) },
@@ -283,7 +300,7 @@ fn the_digest_tells_like_from_alike() {
     let ask = |exchange: &mut Exchange, command: Command| {
         let sequence = exchange.sequence().next();
         let (effects, digest) =
-            apply(exchange, &Record { sequence, time: commands::START, command });
+            apply(exchange, &Record { sequence, time: commands::START, once: None, command });
         assert!(!matches!(effects[..], [Effect::Refused(_)]), "{effects:?}");
         digest
     };

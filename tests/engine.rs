@@ -159,6 +159,32 @@ async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
     assert_eq!(again.sequence, answer.sequence());
 }
 
+/// What the meter tells of live commands: how many, and of how many blocks.
+fn told(running: &Running) -> (u64, u64) {
+    let meter = Arc::clone(running.engine().meter());
+    let commands = meter.matcher.commands().map(|(_, _, count)| count).sum();
+    (commands, meter.sequencer.append.read().count())
+}
+
+#[tokio::test]
+async fn what_is_replayed_is_not_told_as_new_work() {
+    let store = TestStore::new();
+    let first = store.start();
+    opened(&first.engine()).await;
+    let head = first.engine().read().watermark();
+    assert_eq!(told(&first), (head.get(), head.get()), "each waited for, so each in its own block");
+    first.stop().unwrap();
+    let second = store.start();
+    assert_eq!(told(&second), (0, 0));
+    let meter = Arc::clone(second.engine().meter());
+    let progress = meter.replay_progress();
+    assert_eq!((progress.applied, progress.head), (head, head));
+    assert_eq!(meter.sequencer.journal_head(), head);
+    second.engine().submit(deposit(1)).await.unwrap();
+    assert_eq!((told(&second), meter.sequencer.journal_head()), ((1, 1), head.next()));
+    second.stop().unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sequences_are_dense_and_each_caller_keeps_its_order() {
     let running = TestStore::new().start();

@@ -79,7 +79,7 @@ impl Pair {
     /// Asks both, and stops the test with a script where they differ.
     fn ask(&mut self, command: Command) -> Vec<Effect> {
         let sequence = Sequence::new(self.twin.sequence + 1);
-        let record = Record { sequence, time: TimeMs::default(), command };
+        let record = Record { sequence, time: TimeMs::default(), once: None, command };
         let told = self.twin.apply(&record);
         self.records.push(record);
         let mut effects = Vec::new();
@@ -156,6 +156,7 @@ impl Letter {
                 condition: Condition::Unconditional,
                 valid_until: None,
                 copy_from: None,
+                client_order_id: None,
             }),
             Letter::Cancel { nth } => {
                 let (user, order) = named(nth);

@@ -75,7 +75,7 @@ impl<'a> Floor<'a> {
     /// Applies a command, which must not be refused, and keeps what its effects say.
     fn ask(&mut self, command: Command) {
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time: self.time, command };
+        let record = Record { sequence, time: self.time, once: None, command };
         self.effects.clear();
         self.exchange.apply(&record, &mut self.effects).unwrap();
         for effect in &self.effects {
@@ -123,6 +123,7 @@ impl<'a> Floor<'a> {
                     condition: Condition::Unconditional,
                     valid_until: None,
                     copy_from: None,
+                    client_order_id: None,
                 }));
                 for effect in &self.effects {
                     if let Effect::TradeMade(trade) = effect {

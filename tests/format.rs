@@ -14,15 +14,16 @@ use std::{env, fs};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{Localized, Outcome};
 use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+    Asked, BodyHash, Command, Condition, Once, PlaceOrder, Record, Role, SelfTradePrevention, Side,
+    TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::effect::{Effect, Party};
-use openoutcry::exchange::ids::{CategoryNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::results::{
     EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect,
 };
 use openoutcry::exchange::rules::Rules;
-use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, Head, RawBlock};
 use openoutcry::journal::fields::{KINDS, kind_of};
@@ -35,7 +36,7 @@ use openoutcry::journal::{portable, record};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use records::{block_after, block_with, command, time};
+use records::{asked, block_after, block_with, time};
 use serde_json::{Value, json};
 
 fn root() -> PathBuf {
@@ -158,14 +159,21 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     }
 }
 
-/// A body as the page's table reads it.
-fn by_table(rows: &[Row], mut body: &[u8]) -> Value {
+/// The fields of a table, off the beginning of what is left of a body.
+fn by_table(rows: &[Row], body: &mut &[u8]) -> Value {
     let mut fields = BTreeMap::new();
     for row in rows {
-        fields.insert(row.field.clone(), by_type(&row.kind, &mut body));
+        fields.insert(row.field.clone(), by_type(&row.kind, body));
     }
-    assert!(body.is_empty(), "the table ends before the body");
     json!(fields)
+}
+
+/// The key of a record, under the page's names.
+fn once_fields(once: Option<&Once>) -> Value {
+    once.map_or(Value::Null, |once| {
+        json!({ "caller": once.caller.0, "key": once.key.to_string(), "part": once.part,
+            "body": data_encoding::HEXLOWER.encode(&once.body.0) })
+    })
 }
 
 fn texts(texts: &Localized) -> Value {
@@ -181,18 +189,27 @@ fn outcome(outcome: Outcome) -> u8 {
     if outcome == Outcome::Yes { 1 } else { 2 }
 }
 
+fn mode_number(mode: TradingMode) -> u8 {
+    match mode {
+        TradingMode::Normal => 1,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
+    }
+}
+
 /// A command's fields under the page's names, written out by hand as a second opinion.
 fn fields(command: &Command) -> Value {
     match command {
         Command::OpenVenue(rules) => json!({ "rules_version": rules.version,
             "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max,
             "venue_open_orders_max": rules.venue_open_orders_max,
-            "money_supply_max": rules.money_supply_max.get() }),
+            "money_supply_max": rules.money_supply_max.get(),
+            "repeat_window_seconds": rules.repeat_window_seconds }),
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }
         Command::AddKey { user, role, label, hash } => json!({ "user": user.0,
-            "role": match role { Role::Trader => 1, Role::Operator => 2 }, "label": label,
+            "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 }, "label": label,
             "hash": data_encoding::HEXLOWER.encode(&hash.0) }),
         Command::RevokeKey { user, key } => json!({ "user": user.0, "key": key.0 }),
         Command::Deposit { user, amount } | Command::Withdraw { user, amount } => {
@@ -247,6 +264,23 @@ fn fields(command: &Command) -> Value {
             json!({ "user": user.0, "market": market.map(|market| market.0) })
         }
         Command::AdvanceClock => json!({}),
+        switch => switch_fields(switch),
+    }
+}
+
+fn switch_fields(command: &Command) -> Value {
+    match command {
+        Command::Heartbeat { user, timeout_seconds } => {
+            json!({ "user": user.0, "timeout_seconds": timeout_seconds })
+        }
+        Command::SetVenueMode { mode } => json!({ "mode": mode_number(*mode) }),
+        Command::SetUserMode { user, mode } => {
+            json!({ "user": user.0, "mode": mode_number(*mode) })
+        }
+        Command::SetExposureLimit { user, limit } => {
+            json!({ "user": user.0, "limit": limit.map(Money::get) })
+        }
+        other => panic!("{other:?} is no switch"),
     }
 }
 
@@ -273,7 +307,8 @@ fn order_fields(order: &PlaceOrder) -> Value {
         "price": order.price.get(), "quantity": order.quantity.get(),
         "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
-        "copy_from": order.copy_from.map(|user| user.0) })
+        "copy_from": order.copy_from.map(|user| user.0),
+        "client_order_id": order.client_order_id.map(|id| id.to_string()) })
 }
 
 #[test]
@@ -340,17 +375,23 @@ fn every_record_is_read_by_the_pages_table() {
     let page = page();
     let tables: BTreeMap<u16, Vec<Row>> =
         kinds(&page).into_iter().map(|(number, _, _, rows)| (number, rows)).collect();
-    for rows in tables.values() {
+    let key = table(&page, "## Idempotency key");
+    for rows in tables.values().chain([&key]) {
         measured(rows);
     }
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
     for _ in 0..3_000 {
-        let command = command().new_tree(&mut runner).unwrap().current();
-        let mut bytes = Vec::new();
-        record::encode(&command, TimeMs::default(), &mut bytes, record::RECORD_BYTES_MAX).unwrap();
+        let Asked { once, command } = asked().new_tree(&mut runner).unwrap().current();
+        let (mut bytes, time) = (Vec::new(), TimeMs::default());
+        let max = record::RECORD_BYTES_MAX;
+        record::encode(&command, once.as_deref(), time, &mut bytes, max).unwrap();
         let kind = kind_of(&command);
-        assert_eq!(by_table(&tables[&kind], &bytes[16..]), fields(&command), "{command:?}");
+        let mut body = &bytes[16..];
+        let read = if bytes[7] == 1 { by_table(&key, &mut body) } else { Value::Null };
+        assert_eq!(read, once_fields(once.as_deref()));
+        assert_eq!(by_table(&tables[&kind], &mut body), fields(&command), "{command:?}");
+        assert!(body.is_empty(), "the table ends before the body");
         *met.entry(kind).or_insert(0) += 1;
     }
     assert_eq!(met.len(), KINDS.len(), "kinds never drawn: {met:?}");
@@ -463,7 +504,10 @@ fn the_effects_are_those_of_the_page() {
                 write_effect(effect, &mut bytes);
                 let (name, rows) = &effects[&bytes[0]];
                 assert_eq!(*name, page_name(effect));
-                seen.insert(name.clone(), (by_table(rows, &bytes[1..]), effect.clone()));
+                let mut fields = &bytes[1..];
+                let value = by_table(rows, &mut fields);
+                assert!(fields.is_empty(), "the table ends before {name}");
+                seen.insert(name.clone(), (value, effect.clone()));
             }
         })
         .unwrap();
@@ -520,8 +564,11 @@ fn example() -> Vec<Block> {
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from: None,
+        client_order_id: Token::new("s-1"),
     });
-    let orders = vec![order, Command::AdvanceClock];
+    let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
+    let once = Some(Box::new(Once { caller, key, part: 0, body: BodyHash([7; 32]) }));
+    let orders = vec![Asked { once, command: order }, Command::AdvanceClock.into()];
     let second = block_with(&first.head(), time(1_700_000_000_250), orders, log.seal());
     vec![first, second]
 }
@@ -554,11 +601,15 @@ fn listing(blocks: &[Block]) -> String {
     let tables = kinds(&page);
     let (block_header, record_header) =
         (table(&page, "## Block header"), table(&page, "## Record header"));
+    let key = table(&page, "## Idempotency key");
     let mut out = String::new();
     for block in blocks {
         let mut rest = write_fields(&mut out, &block_header, "block.", block.bytes());
         for record in block.records() {
             rest = write_fields(&mut out, &record_header, "  record.", rest);
+            if record.once.is_some() {
+                rest = write_fields(&mut out, &key, "    once.", rest);
+            }
             let kind = kind_of(&record.command);
             let (_, name, _, rows) = tables.iter().find(|(number, ..)| *number == kind).unwrap();
             rest = write_fields(&mut out, rows, &format!("    {name}."), rest);
@@ -594,7 +645,9 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         let block = RawBlock::new(bytes.to_vec()).decode().unwrap();
         assert_eq!(block, expected);
         block.follows(&head).unwrap();
-        let commands = block.records().iter().map(|record| record.command.clone()).collect();
+        let asked =
+            |record: &Record| Asked { once: record.once.clone(), command: record.command.clone() };
+        let commands = block.records().iter().map(asked).collect();
         let again = block_with(&head, block.records()[0].time, commands, block.recorded());
         assert_eq!(again.bytes(), bytes);
         head = block.head();
@@ -606,7 +659,8 @@ fn line(record: &Record, block: &Block) -> Value {
     let kind = kind_of(&record.command);
     let (_, _, name) = KINDS.iter().find(|(number, ..)| *number == kind).unwrap();
     json!({ "sequence": record.sequence.get(), "time_ms": record.time.get(), "kind": name,
-        "fields": fields(&record.command), "block": block.first().get(),
+        "once": once_fields(record.once.as_deref()), "fields": fields(&record.command),
+        "block": block.first().get(),
         "hash": block.hash().to_string(), "results_through": block.recorded().through.get(),
         "results": block.recorded().hash.to_string() })
 }
@@ -623,7 +677,7 @@ fn the_reader_in_python_agrees() {
     let mut expected = Vec::new();
     let mut stamp = TimeMs::default();
     for _ in 0..40 {
-        let draw = (prop::collection::vec(command(), 1..12), time());
+        let draw = (prop::collection::vec(asked(), 1..12), time());
         let (commands, drawn) = draw.new_tree(&mut runner).unwrap().current();
         stamp = stamp.max(TimeMs::new(drawn.get() / 2).unwrap());
         // The reader cannot replay: any hash will do.

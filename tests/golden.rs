@@ -35,15 +35,19 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Conversations of `tests/scripts` that were kept as journals.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 14] = [
     "amend",
     "average_cost",
+    "client_order_ids",
     "expiry",
+    "heartbeat",
+    "idempotency_keys",
     "life_cycle",
     "netting",
     "refusals",
     "self_trade",
     "settlement",
+    "switches",
     "time_in_force",
     "voiding",
 ];
@@ -106,7 +110,8 @@ fn source(name: &str) -> Vec<Record> {
             for _ in 0..ANY_COMMANDS {
                 commands.push(records::command().new_tree(&mut runner).unwrap().current());
             }
-            let record = |(n, command)| Record { sequence: Sequence::new(n), time, command };
+            let record =
+                |(n, command)| Record { sequence: Sequence::new(n), time, once: None, command };
             (1..).zip(commands).map(record).collect()
         }
         script => {

@@ -14,7 +14,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::command::{Asked, Command, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::MarketNo;
 use openoutcry::exchange::image::coding::BadImage;
@@ -52,12 +52,13 @@ impl Venue {
 
     fn take(&mut self, step: &Step) -> (Record, Vec<Effect>) {
         self.now = commands::after(self.now, i64::from(step.later_ms));
-        self.ask(commands::command(&self.twin, &step.intent, self.now))
+        self.ask(commands::asked(&self.twin, step, self.now))
     }
 
-    fn ask(&mut self, command: Command) -> (Record, Vec<Effect>) {
+    fn ask(&mut self, asked: impl Into<Asked>) -> (Record, Vec<Effect>) {
+        let Asked { once, command } = asked.into();
         let sequence = self.exchange.sequence().next();
-        let record = Record { sequence, time: self.now, command };
+        let record = Record { sequence, time: self.now, once, command };
         self.twin.apply(&record);
         let effects = told(&mut self.exchange, &record);
         (record, effects)
@@ -152,7 +153,7 @@ fn a_venue_has_an_image_before_its_first_record() {
     assert_eq!(Exchange::from_image(&exchange.image().unwrap()).unwrap().image(), exchange.image());
     // Refused commands count too.
     let (sequence, time) = (Sequence::new(1), commands::START);
-    told(&mut exchange, &Record { sequence, time, command: Command::AdvanceClock });
+    told(&mut exchange, &Record { sequence, time, once: None, command: Command::AdvanceClock });
     let restored = Exchange::from_image(&exchange.image().unwrap()).unwrap();
     assert_eq!((restored.sequence(), restored.time()), (sequence, time));
 }

@@ -6,7 +6,7 @@
 mod records;
 
 use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -15,12 +15,12 @@ use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::journal::archive::{Archive, ArchiveError};
 use openoutcry::journal::block::{Block, BlockFault, Head};
 use openoutcry::journal::import::{ImportError, import};
-use openoutcry::journal::member::{self, MemberFault};
+use openoutcry::journal::member::{self, MEMBER_START, MemberFault};
 use openoutcry::journal::memory::MemoryJournal;
-use openoutcry::journal::portable::{self, Form, MemberPlace, PortableFile};
+use openoutcry::journal::portable::{self, ExportError, Form, MemberPlace, PortableFile};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::store::OpenError;
-use openoutcry::journal::{Durable, Journal, JournalError};
+use openoutcry::journal::{Damage, Durable, Journal, JournalError};
 use records::{block_after, chain, largest_block};
 
 const FIRST: Sequence = Sequence::new(1);
@@ -331,6 +331,49 @@ fn an_archive_damaged_by_more_than_a_torn_write_is_left_as_it_is() {
     assert_eq!(fs::read(&segment).unwrap(), changed);
 }
 
+/// A torn write has nothing after it. What stands after damage is the only copy, perhaps.
+#[test]
+fn an_archive_damaged_before_a_whole_member_is_left_as_it_is_however_short() {
+    let dir = tempfile::tempdir().unwrap();
+    archive(dir.path(), &chain(6, 2), 2);
+    let segment = only_segment(dir.path());
+    let whole = fs::read(&segment).unwrap();
+    let starts: Vec<usize> =
+        (0..whole.len()).filter(|at| whole[*at..].starts_with(&MEMBER_START)).collect();
+    assert_eq!(starts.len(), 3);
+    for member in 0..2 {
+        // In its magic, its length, its checksum and its packed bytes.
+        for place in [2, 17, 21, 60] {
+            let mut changed = whole.clone();
+            changed[starts[member] + place] ^= 0x40;
+            fs::write(&segment, &changed).unwrap();
+            let refused = Archive::open(dir.path());
+            let offset = starts[member] as u64;
+            let found = matches!(&refused, Err(ArchiveError::Damaged { offset: at, .. })
+                if *at == offset);
+            assert!(found, "{member} {place}: {refused:?}");
+            assert_eq!(fs::read(&segment).unwrap(), changed);
+        }
+    }
+}
+
+#[test]
+fn an_archive_whose_first_files_were_moved_away_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(6, 2);
+    let later = dir.path().join("00000000000000000005.blocks.gz");
+    portable::export_as(
+        Form::Compressed,
+        durable(&blocks).into_iter().skip(2).map(Ok),
+        &later,
+        |_| (),
+    )
+    .unwrap();
+    let (opened, _) = Archive::open(dir.path()).unwrap();
+    let refused = opened.belongs_to(&journal(&blocks).reader());
+    assert!(matches!(&refused, Err(ArchiveError::Beginning(first)) if *first == later));
+}
+
 #[test]
 fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -354,6 +397,35 @@ fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it
     }
     let none = opened.belongs_to(&journal(&[]).reader());
     assert!(matches!(none, Err(ArchiveError::Ahead { .. })), "{none:?}");
+}
+
+/// A part of a journal would be taken for the whole of a shorter one.
+#[test]
+fn an_export_has_its_name_only_once_it_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, partial) = (dir.path().join("j.gz"), dir.path().join("j.gz.partial"));
+    // What one that was killed has left.
+    fs::write(&partial, vec![7; 100_000]).unwrap();
+    let blocks = chain(4, 2);
+    let mut seen = 0;
+    let head =
+        portable::export_as(Form::Compressed, durable(&blocks).into_iter().map(Ok), &path, |_| {
+            assert!(!path.exists());
+            seen += 1;
+        });
+    assert_eq!((head.unwrap(), seen), (blocks[3].head(), 4));
+    assert!(!partial.exists());
+    assert_eq!(read(&path), (blocks.clone(), None));
+
+    let again = portable::export(durable(&blocks).into_iter().map(Ok), &path);
+    assert!(matches!(&again, Err(ExportError::File(e)) if e.kind() == ErrorKind::AlreadyExists));
+    let broken = durable(&blocks[..1])
+        .into_iter()
+        .map(Ok)
+        .chain([Err(JournalError::Damaged(Damage { block: FIRST, fault: BlockFault::Magic }))]);
+    let other = dir.path().join("other");
+    assert!(portable::export(broken, &other).is_err());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing but the first");
 }
 
 /// What was written before a failure counts once, what failed is tried again.

@@ -56,7 +56,7 @@ impl Venue {
     fn ask(&mut self, command: Command) -> Vec<Effect> {
         let sequence = self.exchange.sequence().next();
         let ms = START_MS + STEP_MS * i64::try_from(sequence.get()).unwrap();
-        let record = Record { sequence, time: TimeMs::new(ms).unwrap(), command };
+        let record = Record { sequence, time: TimeMs::new(ms).unwrap(), once: None, command };
         let mut effects = Vec::new();
         self.exchange.apply(&record, &mut effects).unwrap();
         self.model.fold(&Applied { sequence, time: record.time, effects: &effects });
@@ -237,6 +237,7 @@ fn placed() -> impl Strategy<Value = Command> {
                 condition: Condition::Unconditional,
                 valid_until: None,
                 copy_from,
+                client_order_id: None,
             })
         },
     )
@@ -333,6 +334,7 @@ fn a_bet_is_read_from_its_order_to_its_end() {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: (user == 1).then_some(UserNo(2)),
+            client_order_id: None,
         })
     };
     venue.ask(place(0, Outcome::Yes, 60, 5));

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Direction, Record};
+use openoutcry::exchange::command::{Asked, Direction, Record};
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::ids::{EventNo, KeyNo, MarketNo, UserNo};
 use openoutcry::exchange::image::coding::BadImage;
@@ -265,18 +265,18 @@ fn assert_market_figures(model: &ReadModel) {
 fn records(steps: &[Step]) -> Vec<Record> {
     let (mut twin, mut records) = (Naive::new(), Vec::new());
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, command| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, command };
+    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
         twin.apply(&record);
         records.push(record);
     };
     for command in commands::opening() {
-        ask(&mut twin, now, command);
+        ask(&mut twin, now, command.into());
     }
     for step in steps {
         now = commands::after(now, i64::from(step.later_ms));
-        let command = commands::command(&twin, &step.intent, now);
-        ask(&mut twin, now, command);
+        let asked = commands::asked(&twin, step, now);
+        ask(&mut twin, now, asked);
     }
     records
 }

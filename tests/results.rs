@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use openoutcry::engine::halt::HaltReason;
 use openoutcry::engine::start::{StartError, start};
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::command::{Asked, Command, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::{Money, Sequence};
@@ -39,18 +39,18 @@ fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, command| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, command };
+    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
         twin.apply(&record);
         records.push(record);
     };
     for command in commands::opening() {
-        ask(&mut twin, now, command);
+        ask(&mut twin, now, command.into());
     }
     for step in steps {
         now = commands::after(now, i64::from(step.later_ms));
-        let command = commands::command(&twin, &step.intent, now);
-        ask(&mut twin, now, command);
+        let asked = commands::asked(&twin, step, now);
+        ask(&mut twin, now, asked);
     }
     records
 }
@@ -237,7 +237,7 @@ fn silent(blocks_count: usize) -> Vec<Block> {
     let (opening, time) = (records.len(), records[records.len() - 1].time);
     for _ in 1..blocks_count {
         let sequence = records[records.len() - 1].sequence.next();
-        records.push(Record { sequence, time, command: Command::AdvanceClock });
+        records.push(Record { sequence, time, once: None, command: Command::AdvanceClock });
     }
     let mut cut = vec![1; blocks_count];
     cut[0] = opening;

@@ -14,7 +14,7 @@ use openoutcry::journal::Journal;
 use openoutcry::journal::archive::Archive;
 use openoutcry::journal::block::Block;
 use openoutcry::journal::import::{ImportError, import};
-use openoutcry::journal::marker::Marker;
+use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable;
 use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
@@ -225,8 +225,30 @@ fn a_refused_block_stays_refused() {
         assert_eq!(covered(&salvaged), [(1, 600, origin)]);
         let salvaged = case.salvage();
         assert_eq!(salvaged.head, head, "{marked} {with_sled}: {salvaged:?}");
-        assert!(salvaged.complete, "{salvaged:?}");
+        // Of one that nothing marks nobody can say that it was refused.
+        assert_eq!(salvaged.complete, marked, "{salvaged:?}");
     }
+}
+
+/// After a power cut the witness may be older than what was acknowledged.
+#[test]
+fn sound_blocks_after_the_last_that_is_known_to_be_acknowledged_leave_open_whether_all_is_covered()
+{
+    let case = Case::new(0);
+    let known = case.blocks[19].head();
+    let slot = Witness { last: known.sequence, hash: known.hash }.encode();
+    let witness = fs::OpenOptions::new().write(true).open(case.data().join("witness")).unwrap();
+    for offset in [0, 4096] {
+        witness.write_all_at(&slot, offset).unwrap();
+    }
+    // sled opens to nothing; its file still holds the bytes.
+    let file = fs::OpenOptions::new().write(true).open(case.database()).unwrap();
+    file.write_all_at(&[0xA5; 64], 0).unwrap();
+    fs::remove_file(case.data().join("journal/conf")).unwrap();
+    let salvaged = case.salvage_with(None);
+    assert_eq!(salvaged.head, known, "{salvaged:?}");
+    assert_eq!(beyond(&salvaged), [(401, 600, Origin::StoreFile)]);
+    assert!(!salvaged.complete, "{salvaged:?}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ impl Target {
         let data = tempfile::tempdir_in(".").expect("a folder on the disk of this checkout");
         let mut command = Command::new(env!("CARGO_BIN_EXE_openoutcry"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
+        // Limits are looked at as ever, and never reached: the load is all there is.
+        command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
         command.env("OPENOUTCRY_OPERATOR_KEY", OPERATOR_KEY).env("OPENOUTCRY_LOG", "warn");
         let mut target = Target::start(command, Some(data));
         target.open(traders);

@@ -95,13 +95,14 @@ impl From<Broken> for Failure {
     }
 }
 
-/// The code that an error begins with, as in `OPEN_LOCKED: ...`.
+/// The code of an error, as in `OPEN_LOCKED: ...`, or after where it is, as in `journal damaged in
+/// the block of record 8: BLOCK_CHECKSUM: ...`.
 fn code_of(error: &str) -> &str {
     let shouted = |code: &&str| {
         let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         code.len() > 2 && code.bytes().all(letter)
     };
-    error.split(':').next().filter(shouted).unwrap_or("FAILED")
+    error.split(':').map(str::trim_start).find(shouted).unwrap_or("FAILED")
 }
 
 /// Gives an error's fields its code.
@@ -200,5 +201,7 @@ mod tests {
         }
         let value = with_code(json!({ "ok": false, "error": "NOT_FOUND: record 9 made nothing" }));
         assert_eq!(value["code"], "NOT_FOUND");
+        let error = "journal damaged in the block of record 8: BLOCK_CHECKSUM: its bytes changed";
+        assert_eq!(with_code(json!({ "error": error }))["code"], "BLOCK_CHECKSUM");
     }
 }

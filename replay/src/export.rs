@@ -1,7 +1,6 @@
 //! `export`: a journal's blocks as a file, plain or compressed.
 
 use std::path::Path;
-use std::{fs, io};
 
 use openoutcry::journal::block::Head;
 use openoutcry::journal::portable::{self, ExportError, Form};
@@ -25,12 +24,6 @@ pub fn export(journal: &Path, out: &Path, compress: bool) -> Result<Answer, Fail
         progress.passed(size(block.bytes().len()), size(block.records().len()));
     });
     drop(progress);
-    let existed = matches!(&exported, Err(ExportError::File(error))
-        if error.kind() == io::ErrorKind::AlreadyExists);
-    if exported.is_err() && !existed {
-        // A part of a journal would be taken for the whole of it. If it stays, it ends early.
-        drop(fs::remove_file(out));
-    }
     match exported {
         Ok(head) => Ok(Answer::Fields(json!({
             "ok": true,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::import::{self, ImportError};
-use openoutcry::journal::salvage::{Salvage, Salvaged, Span};
+use openoutcry::journal::salvage::{Origin, Salvage, Salvaged, Span};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
@@ -20,7 +20,8 @@ struct Scratch(PathBuf);
 impl Scratch {
     /// Beside the new directory, where there is room for a journal.
     fn beside(new: &Path) -> Result<Scratch, Failure> {
-        let mut path = new.as_os_str().to_owned();
+        // Without a slash at the end, after which it would be inside.
+        let mut path = new.components().as_path().as_os_str().to_owned();
         path.push(SCRATCH_SUFFIX);
         let path = PathBuf::from(path);
         fs::create_dir_all(path.parent().unwrap_or(&path))
@@ -69,6 +70,13 @@ fn ended(salvaged: &Salvaged) -> String {
     let next = salvaged.head.sequence.next();
     if salvaged.complete {
         return "every acknowledged record is covered".to_owned();
+    }
+    let doubted = |span: &&Span| span.first == next && span.origin == Origin::StoreFile;
+    if salvaged.beyond.iter().any(|span| doubted(&span)) {
+        return format!(
+            "the store's file alone has a block that begins with record {next}, and nobody can \
+             say that it was not refused"
+        );
     }
     if missing(salvaged).is_some() {
         return format!("no sound block that follows begins with record {next} in any source");

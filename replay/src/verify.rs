@@ -145,7 +145,7 @@ mod tests {
                     _ => Command::AdvanceClock,
                 };
                 let sequence = Sequence::new(sequence);
-                let record = Record { sequence, time: TimeMs::default(), command };
+                let record = Record { sequence, time: TimeMs::default(), once: None, command };
                 assert!(builder.push(record).is_ok());
             }
             journal.append(builder.build(Results::NONE).unwrap()).unwrap();

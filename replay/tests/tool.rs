@@ -44,7 +44,11 @@ fn venue(data: &Path) {
         let mut sequence = journal.head().sequence;
         for command in commands {
             sequence = sequence.next();
-            assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+            assert!(
+                builder
+                    .push(Record { sequence, time: TimeMs::default(), once: None, command })
+                    .is_ok()
+            );
         }
         journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     }
@@ -105,7 +109,9 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
     let (mut journal, _) = SledJournal::open(&data).unwrap();
     let mut builder = BlockBuilder::new(journal.head());
     let (sequence, command) = (journal.head().sequence.next(), Command::AdvanceClock);
-    assert!(builder.push(Record { sequence, time: TimeMs::default(), command }).is_ok());
+    assert!(
+        builder.push(Record { sequence, time: TimeMs::default(), once: None, command }).is_ok()
+    );
     let recorded = Results { through: Sequence::new(5), hash: ResultsHash([1; 32]) };
     journal.append(builder.build(recorded).unwrap()).unwrap();
     drop(journal);
@@ -189,6 +195,7 @@ fn damage_to_a_compressed_file_names_the_member_and_the_byte_of_both() {
             let (exit, answer) = ask(&[OsStr::new(question), file.as_os_str()]);
             assert_eq!(exit, 3, "{answer}");
             assert!(answer["error"].as_str().unwrap().contains(code), "{answer}");
+            assert_eq!(answer["code"], code, "{answer}");
             assert_eq!(answer["member"], 2, "{answer}");
             assert_eq!(answer["member_offset"], end, "{answer}");
             assert!(answer["offset"].as_u64().unwrap() > 0, "{answer}");
@@ -218,7 +225,9 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     let (code, told) = salvage(None, "nothing");
     assert_eq!((code, &told["missing_from"]), (3, &1.into()), "{told}");
     assert_eq!(told["acknowledged"], 6);
-    let (code, told) = salvage(Some("a.gz"), "whole");
+    // As a shell completes the name of a directory.
+    fs::create_dir(path("whole")).unwrap();
+    let (code, told) = salvage(Some("a.gz"), "whole/");
     assert_eq!((code, &told["ok"]), (0, &true.into()), "{told}");
     assert_eq!(told["covered"][0]["from"], "archive");
     assert_eq!(told["head"], rebuilt["head"]);

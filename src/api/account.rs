@@ -1,4 +1,4 @@
-//! The caller's money and fills (semantics 8).
+//! The caller's money, fills and limits (semantics 8).
 
 use super::call::Call;
 use super::cursor::EitherPage;
@@ -6,7 +6,9 @@ use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::routes::Lane;
 use super::wire::account::BalanceJson;
+use super::wire::limits::{LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
 use crate::exchange::reject::Reject;
 use crate::projection::fills::FillList;
@@ -59,4 +61,16 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
         Ok(FillsJson { fills, paging, next })
     })?;
     Reply::ok(sequence, &fills)
+}
+
+/// `GET /account/limits`
+pub fn limits(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let of = |lane| {
+        let left = call.keyring.look(&call.caller, lane);
+        left.map(|(per_second, left)| LimitJson::new(per_second, left))
+    };
+    let limits =
+        LimitsJson { reads: of(Lane::Reads), writes: of(Lane::Writes), cancels: of(Lane::Cancels) };
+    Reply::ok(call.caller.as_of, &limits)
 }

@@ -4,7 +4,7 @@ use super::admin_form::{
     OutcomeTexts, categories, descriptions, images, outcomes, sub_titles, titles,
 };
 use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
-use super::call::{Call, category_nos, event_no, market_no};
+use super::call::{Call, category_nos, event_no, market_no, never};
 use super::events::{Drafts, markets_of};
 use super::form::{Form, boolean, integer_up_to, text};
 use super::parse;
@@ -16,9 +16,10 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
@@ -27,15 +28,20 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let created = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let created = applied.effects.iter().find_map(|effect| match effect {
             Effect::CategoryCreated { category, .. } => Some(*category),
             _ => None,
         });
         view.catalogue.category(created?).map(|row| (row.id, CategoryJson::from(row)))
     };
-    let (sequence, (id, category)) = call.submit_and_look(command, look).await?;
-    Reply::created(sequence, format!("{BASE}/categories/{id}"), &category)
+    let again = |view: &ReadModel, kept: &Kept| {
+        let Kept::Category(category) = kept else { return None };
+        view.catalogue.category(*category).map(|row| (row.id, CategoryJson::from(row)))
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    let (id, category) = &written.shown;
+    written.created(format!("{BASE}/categories/{id}"), category)
 }
 
 /// `POST /admin/events`
@@ -45,15 +51,21 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
     let (mut draft, categories) = form.finish(draft)?;
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let created = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let created = applied.effects.iter().find_map(|effect| match effect {
             Effect::EventCreated { event, .. } => Some(*event),
             _ => None,
         });
         shown_event(view, created?)
     };
-    let (sequence, (id, event)) = call.submit_and_look(command, look).await?;
-    Reply::created(sequence, format!("{BASE}/events/{id}"), &event)
+    let again = |view: &ReadModel, kept: &Kept| {
+        let Kept::Event(row) = kept else { return None };
+        let markets = markets_of(view, row, Drafts::Shown);
+        Some((row.id, EventDetailJson::of(view, row, &markets)))
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    let (id, event) = &written.shown;
+    written.created(format!("{BASE}/events/{id}"), event)
 }
 
 /// `PATCH /admin/events/{eventId}`
@@ -71,9 +83,9 @@ pub async fn revise_event(call: Call) -> Result<Reply, Problem> {
         Ok(event)
     })?;
     let command = Command::ReviseEvent { event, revision: Box::new(revision) };
-    let look = move |view: &ReadModel, _: &[Effect]| shown_event(view, event);
-    let (sequence, (_, event)) = call.submit_and_look(command, look).await?;
-    Reply::ok(sequence, &event)
+    let look = move |view: &ReadModel, _: &Applied<'_>| shown_event(view, event);
+    let written = call.submit_and_look(command, look, never).await?;
+    written.saying(&written.shown.1)
 }
 
 /// `POST /admin/markets`
@@ -87,15 +99,16 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
         Ok(())
     })?;
     let command = Command::CreateMarket(Box::new(draft));
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let created = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let created = applied.effects.iter().find_map(|effect| match effect {
             Effect::MarketCreated { market, .. } => Some(*market),
             _ => None,
         });
         shown_market(view, created?)
     };
-    let (sequence, (id, market)) = call.submit_and_look(command, look).await?;
-    Reply::created(sequence, format!("{BASE}/markets/{id}"), &market)
+    let written = call.submit_and_look(command, look, market_before).await?;
+    let (id, market) = &written.shown;
+    written.created(format!("{BASE}/markets/{id}"), market)
 }
 
 /// `PATCH /admin/markets/{marketId}`
@@ -113,14 +126,20 @@ pub async fn revise_market(call: Call) -> Result<Reply, Problem> {
         Ok(market)
     })?;
     let command = Command::ReviseMarket { market, revision: Box::new(revision) };
-    let look = move |view: &ReadModel, _: &[Effect]| shown_market(view, market);
-    let (sequence, (_, market)) = call.submit_and_look(command, look).await?;
-    Reply::ok(sequence, &market)
+    let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
+    let written = call.submit_and_look(command, look, never).await?;
+    written.saying(&written.shown.1)
 }
 
 /// A market as the operator sees it, with its id.
 pub fn shown_market(view: &ReadModel, market: MarketNo) -> Option<(MarketId, MarketDetailJson)> {
     view.catalogue.market(market).map(|row| (row.id, MarketDetailJson::of(view, row)))
+}
+
+/// A market as it stood when it was created or moved.
+pub fn market_before(view: &ReadModel, kept: &Kept) -> Option<(MarketId, MarketDetailJson)> {
+    let Kept::Market(row, probability) = kept else { return None };
+    Some((row.id, MarketDetailJson::at(view, row, *probability)))
 }
 
 fn shown_event(view: &ReadModel, event: EventNo) -> Option<(EventId, EventDetailJson)> {

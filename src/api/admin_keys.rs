@@ -10,11 +10,12 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, UserId};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
+use crate::projection::answers::Kept;
 
 /// `GET /admin/users/{userId}/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
@@ -23,7 +24,9 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let id = form.finish(id)?;
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
-        Ok(KeysJson { keys: view.accounts.keys_of(user).map(KeyJson::from).collect() })
+        let keys = view.accounts.keys_of(user);
+        let keys = keys.map(|row| KeyJson::new(row, call.keyring.last_used(row.no))).collect();
+        Ok(KeysJson { keys })
     })?;
     Reply::ok(sequence, &keys)
 }
@@ -33,11 +36,15 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let ids = form.path("userId", parse::user_id).zip(form.path("keyId", parse::key_id));
     let (user, key) = form.finish(ids)?;
-    let (sequence, key) = call.look(|view| Ok(KeyJson::from(key_of(view, user, key)?)))?;
+    let (sequence, key) = call.look(|view| {
+        let row = key_of(view, user, key)?;
+        Ok(KeyJson::new(row, call.keyring.last_used(row.no)))
+    })?;
     Reply::ok(sequence, &key)
 }
 
-/// `POST /admin/users/{userId}/keys`. The key is in this answer and nowhere else.
+/// `POST /admin/users/{userId}/keys`. The key is in this answer and nowhere else, not in the
+/// answer to a repetition either.
 pub async fn create(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("userId", parse::user_id);
@@ -47,20 +54,27 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let command = Command::AddKey { user, role, label, hash: key.hash() };
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let added = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let added = applied.effects.iter().find_map(|effect| match effect {
             Effect::KeyAdded { key, .. } => Some(*key),
             _ => None,
         });
-        view.accounts.key(added?).map(|row| (row.id, KeyJson::from(row)))
+        view.accounts.key(added?).map(|row| (row.id, KeyJson::given(row)))
     };
-    let (sequence, (key_id, row)) = call.submit_and_look(command, look).await?;
+    let again = |view: &ReadModel, kept: &Kept| {
+        let Kept::Key(key) = kept else { return None };
+        view.accounts.key(*key).map(|row| (row.id, KeyJson::given(row)))
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    let (key_id, row) = &written.shown;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
-    Reply::created(sequence, location, &NewKeyJson { key: key.reveal(), row })
+    // The key that was drawn now is none: the first one is, and only its hash is known here.
+    let key = (!written.replayed).then(|| key.reveal());
+    written.created(location, &NewKeyJson { key, row })
 }
 
 /// A key's label; the one by which the command line knows its own key is taken.
-fn key_label(text: &str) -> Read<String> {
+pub fn key_label(text: &str) -> Read<String> {
     if text == START_KEY_LABEL {
         return Err(Fault::new(FieldCode::InvalidValue, "is reserved"));
     }

@@ -1,6 +1,6 @@
 //! The operator leads markets through their lives, and sees all of them (semantics 3, 8).
 
-use super::admin_catalogue::shown_market;
+use super::admin_catalogue::{market_before, shown_market};
 use super::call::{Call, market_no};
 use super::form::{Form, text};
 use super::markets::{MARKETS_PAGE, MarketFilter};
@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::SettlementPrice;
 use crate::projection::ReadModel;
@@ -97,7 +97,7 @@ fn market_and<T>(
 }
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
-    let look = move |view: &ReadModel, _: &[Effect]| shown_market(view, market);
-    let (sequence, (_, market)) = call.submit_and_look(command, look).await?;
-    Reply::ok(sequence, &market)
+    let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
+    let written = call.submit_and_look(command, look, market_before).await?;
+    written.saying(&written.shown.1)
 }

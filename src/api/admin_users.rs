@@ -10,10 +10,12 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{BalanceJson, UserJson, UsersJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::Money;
 use crate::projection::ReadModel;
+use crate::projection::accounts::Balance;
+use crate::projection::answers::Kept;
 
 /// Pages of users.
 const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -53,15 +55,20 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let picture = form.field("profilePic", text(parse::url));
     let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
     let command = Command::CreateUser { profile_name, profile_pic };
-    let look = |view: &ReadModel, effects: &[Effect]| {
-        let created = effects.iter().find_map(|effect| match effect {
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let created = applied.effects.iter().find_map(|effect| match effect {
             Effect::UserCreated { user, .. } => Some(*user),
             _ => None,
         });
         view.accounts.user(created?).map(|row| (row.id, UserJson::from(row)))
     };
-    let (sequence, (id, user)) = call.submit_and_look(command, look).await?;
-    Reply::created(sequence, format!("{BASE}/admin/users/{id}"), &user)
+    let again = |_: &ReadModel, kept: &Kept| {
+        let Kept::User(row) = kept else { return None };
+        Some((row.id, UserJson::from(row)))
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    let (id, user) = &written.shown;
+    written.created(format!("{BASE}/admin/users/{id}"), user)
 }
 
 /// `POST /admin/users/{userId}/deposits`
@@ -81,16 +88,16 @@ async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<R
     let amount = form.field("amount", text(parse::money));
     let (id, amount) = form.finish(id.zip(amount))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    let answer = call.submit(command(user, amount)).await?;
-    let left = answer.effects().iter().rev().find_map(|effect| match *effect {
-        Effect::AccountChanged { user: changed, available, reserved } if changed == user => {
-            Some((available, reserved))
-        }
+    let shown = |view: &ReadModel, balance: Balance| {
+        BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
+    };
+    let look = move |view: &ReadModel, _: &Applied<'_>| {
+        view.accounts.user(user).map(|row| shown(view, row.balance))
+    };
+    let again = move |view: &ReadModel, kept: &Kept| match kept {
+        Kept::Balance(balance) => Some(shown(view, *balance)),
         _ => None,
-    });
-    let (available, reserved) =
-        left.ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
-    let (_, balance) =
-        call.look(|view| Ok(BalanceJson::new(available, reserved, view.accounts.currency())))?;
-    Reply::ok(answer.sequence(), &balance)
+    };
+    let written = call.submit_and_look(command(user, amount), look, again).await?;
+    written.saying(&written.shown)
 }

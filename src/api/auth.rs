@@ -7,7 +7,7 @@ use super::keys;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::engine::Engine;
 use crate::exchange::command::Role;
-use crate::exchange::ids::UserNo;
+use crate::exchange::ids::{KeyNo, UserNo};
 use crate::exchange::units::Sequence;
 
 /// The header that carries the key.
@@ -18,6 +18,8 @@ pub const KEY_HEADER: &str = "x-api-key";
 pub struct Caller {
     /// The user for whom the key acts.
     pub user: UserNo,
+    /// The key.
+    pub key: KeyNo,
     /// What the key may do.
     pub role: Role,
     /// The last record known when the key was checked: an answer that looks at nothing else
@@ -58,5 +60,5 @@ pub fn identify(headers: &HeaderMap, engine: &Engine) -> Result<Caller, Problem>
     if !bool::from(row.hash.0.ct_eq(&hash.0)) {
         return Err(unknown());
     }
-    Ok(Caller { user: row.user, role: row.role, as_of: view.watermark() })
+    Ok(Caller { user: row.user, key: row.no, role: row.role, as_of: view.watermark() })
 }

@@ -1,13 +1,18 @@
 //! One request that passed the door: who calls, with what, and how to reach the exchange.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use serde::Serialize;
 
 use super::auth::Caller;
 use super::form::Form;
+use super::keyring::Keyring;
 use super::problem::Problem;
-use crate::engine::Engine;
+use super::reply::Reply;
 use crate::engine::pending::Answer;
-use crate::exchange::command::Command;
+use crate::engine::{Asking, Engine};
+use crate::exchange::command::{Asked, Command, Once};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo,
@@ -15,7 +20,56 @@ use crate::exchange::ids::{
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 use crate::projection::catalogue::MarketRow;
+
+/// What came of a command, now or when it was carried out before.
+#[derive(Debug)]
+pub struct Written<T> {
+    /// The record that carried it out.
+    pub sequence: Sequence,
+    /// Whether that was an earlier one.
+    pub replayed: bool,
+    /// What the answer shows.
+    pub shown: T,
+}
+
+impl<T> Written<T> {
+    /// The answer that says this.
+    pub fn saying(&self, content: &impl Serialize) -> Result<Reply, Problem> {
+        Ok(Reply::ok(self.sequence, content)?.replayed(self.replayed))
+    }
+
+    /// The answer to a creation.
+    pub fn created(&self, path: String, content: &impl Serialize) -> Result<Reply, Problem> {
+        Ok(Reply::created(self.sequence, path, content)?.replayed(self.replayed))
+    }
+}
+
+/// A command that was handed in.
+#[derive(Debug)]
+pub struct Writing<T>(Asking<Option<T>>);
+
+impl<T> Writing<T> {
+    /// Waits for what comes of it. A refusal is a problem.
+    pub async fn came(self) -> Result<Written<T>, Problem> {
+        let (answer, seen) = self.0.came().await?;
+        let (sequence, replayed) = match answer.effects() {
+            [Effect::Refused(reject)] => {
+                return Err(Problem::refused(*reject, answer.sequence()));
+            }
+            [Effect::Repeated { first }] => (*first, true),
+            _ => (answer.sequence(), false),
+        };
+        let lacks = || Problem::internal("the read model lacks a row that it must have");
+        Ok(Written { sequence, replayed, shown: seen.ok_or_else(lacks)? })
+    }
+}
+
+/// What is made of a repetition where none can be asked for: nothing.
+pub fn never<T>(_: &ReadModel, _: &Kept) -> Option<T> {
+    None
+}
 
 /// A request to an endpoint.
 #[derive(Clone)]
@@ -24,12 +78,18 @@ pub struct Call {
     pub engine: Engine,
     /// Who asks.
     pub caller: Caller,
+    /// What the door remembers of keys.
+    pub keyring: Arc<Keyring>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.
     pub query: Option<String>,
     /// The body; empty where none was sent.
     pub body: Bytes,
+    /// The key under which it is asked.
+    pub once: Option<Box<Once>>,
+    /// The request's id.
+    pub request_id: String,
 }
 
 impl Call {
@@ -48,7 +108,12 @@ impl Call {
         if self.body.is_empty() { self.form() } else { self.form_with_body() }
     }
 
-    /// Has a command carried out. A refusal is a problem.
+    /// A command as this request asks it: under its key, if it has one.
+    pub fn asked(&self, command: Command) -> Asked {
+        Asked { once: self.once.clone(), command }
+    }
+
+    /// Has a command carried out that no repetition can be asked of. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
         let answer = self.engine.submit(command).await?;
         match answer.effects() {
@@ -57,21 +122,32 @@ impl Call {
         }
     }
 
-    /// Has a command carried out, and looks at what it made before anything else can change it.
-    /// `look` runs while everybody waits: it takes what the answer needs, and leaves the printing.
+    /// Has a command carried out, and looks at what it made before anything else can change it; if
+    /// it was carried out before, `again` makes the same of what was kept of that. Both run while
+    /// everybody waits: they take what the answer needs, and leave the printing.
     pub async fn submit_and_look<T: Send + 'static>(
         &self,
         command: Command,
-        look: impl FnOnce(&ReadModel, &[Effect]) -> Option<T> + Send + 'static,
-    ) -> Result<(Sequence, T), Problem> {
-        let look = |view: &ReadModel, applied: &Applied<'_>| look(view, applied.effects);
-        let (answer, seen) = self.engine.submit_and_look(command, look).await?;
-        match answer.effects() {
-            [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
-            _ => seen
-                .map(|seen| (answer.sequence(), seen))
-                .ok_or_else(|| Problem::internal("the read model lacks a row that it must have")),
-        }
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+    ) -> Result<Written<T>, Problem> {
+        self.ask_and_look(self.asked(command), look, again)?.came().await
+    }
+
+    /// The same without waiting: commands that are handed in together share a block.
+    pub fn ask_and_look<T: Send + 'static>(
+        &self,
+        asked: Asked,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+    ) -> Result<Writing<T>, Problem> {
+        let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
+            [Effect::Repeated { first }] => {
+                view.answers.of(*first).and_then(|kept| again(view, kept))
+            }
+            _ => look(view, applied),
+        };
+        Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }
 
     /// Reads at one moment: what `look` finds, and the last record it can have seen. `look` must

@@ -1,6 +1,7 @@
 //! Cursors: pages of lists that grow at their newest end only. A cursor names the last thing that
 //! was shown, so nothing is shown twice or left out while new things arrive, and a page deep in a
-//! long list costs as much as the first.
+//! long list costs as much as the first; only in lists of one market or of one order, newer things
+//! are passed over at a few nanoseconds each.
 
 use super::form::Form;
 use super::page::{Page, PageRule};

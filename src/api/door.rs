@@ -5,9 +5,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -19,40 +20,78 @@ use matchit::InsertError;
 use super::Limits;
 use super::auth::{self, Caller};
 use super::call::Call;
+use super::keyring::Keyring;
 use super::media;
+use super::once;
 use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
+use super::rates::Allowance;
 use super::reply::Reply;
-use super::routes::{BodyRule, Endpoint, Routes};
+use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
+use super::traffic::Traffic;
+use super::venue::Venue;
 use super::wire;
-use crate::engine::{Engine, clock};
-use crate::exchange::command::Role;
+use crate::engine::clock;
 use crate::exchange::units::Sequence;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
+const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// Longest id of a request that a client may choose: room for a UUID and a trace's id.
+const REQUEST_ID_BYTES_MAX: usize = 64;
 
 /// What reading a body may fail with.
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Takes requests in and lets answers out.
 pub struct Door {
-    engine: Engine,
+    venue: Venue,
     routes: Routes,
     limits: Limits,
+    keyring: Arc<Keyring>,
+    traffic: Traffic,
     /// When this process began to serve, ms since 1970: with the count, what makes request ids
     /// unique beyond one run.
     opened_ms: i64,
     requests: AtomicU64,
 }
 
+/// What is known of a request by the time it is answered, however far it came.
+#[derive(Default)]
+struct Known<'a> {
+    route: Option<&'a Route>,
+    allowance: Option<Allowance>,
+}
+
 impl Door {
-    /// A door to this engine.
-    pub fn new(engine: Engine, limits: Limits) -> Result<Door, InsertError> {
-        let routes = Routes::new()?;
-        let opened_ms = clock::now().get();
-        Ok(Door { engine, routes, limits, opened_ms, requests: AtomicU64::new(0) })
+    /// A door to this venue.
+    pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
+        let (venue, routes) = (venue.into(), Routes::new()?);
+        let traffic = Traffic::new(routes.count());
+        let keyring = Arc::new(Keyring::new(limits.rates));
+        let (opened_ms, requests) = (clock::now().get(), AtomicU64::new(0));
+        Ok(Door { venue, routes, limits, keyring, traffic, opened_ms, requests })
+    }
+
+    /// What passed.
+    pub const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// What may be asked.
+    pub const fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// The venue behind it.
+    pub const fn venue(&self) -> &Venue {
+        &self.venue
     }
 
     /// Answers a request, whatever happens.
@@ -61,47 +100,104 @@ impl Door {
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        let id = self.next_id();
-        let attended = caught(self.attend(request)).await;
+        let began = Instant::now();
+        let id = self.request_id(request.headers());
+        let method = request.method().clone();
+        let mut known = Known::default();
+        let attended = caught(self.attend(request, &mut known, &id)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
-        self.respond(outcome, &id)
+        let response = self.respond(outcome, known.allowance, &id);
+        let status = response.status().as_u16();
+        self.traffic.count(known.route, status, began);
+        tracing::debug!(
+            %method,
+            route = known.route.map_or("none", |route| route.template),
+            status,
+            us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            request_id = id,
+            "answered"
+        );
+        response
     }
 
     /// What a connection is told for which there is no place.
     pub fn no_place(&self) -> Response<Bytes> {
+        self.traffic.turn_away();
         let detail = "too many connections are open; nothing was accepted";
-        self.respond(Err(Problem::new(Kind::Overloaded, detail)), &self.next_id())
+        self.respond(Err(Problem::new(Kind::Overloaded, detail)), None, &self.next_id())
+    }
+
+    /// The id that the client chose, if it is fit to stand in a log, else a new one.
+    fn request_id(&self, headers: &HeaderMap) -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        let chosen = headers.get(REQUEST_ID).map(HeaderValue::as_bytes).unwrap_or_default();
+        let fit = (1..=REQUEST_ID_BYTES_MAX).contains(&chosen.len());
+        match std::str::from_utf8(chosen) {
+            Ok(id) if fit && id.bytes().all(plain) => id.to_owned(),
+            _ => self.next_id(),
+        }
     }
 
     fn next_id(&self) -> String {
         format!("{:x}-{:x}", self.opened_ms, self.requests.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn attend<B>(&self, request: Request<B>) -> Result<Reply, Problem>
+    async fn attend<'a, B>(
+        &'a self,
+        request: Request<B>,
+        known: &mut Known<'a>,
+        id: &str,
+    ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
         check_size(&request, &self.limits)?;
-        let caller = auth::identify(request.headers(), &self.engine)?;
-        let asked = self.ask(caller, request).await;
-        asked.map_err(|problem| Problem {
+        let found = self.routes.find(request.method(), request.uri().path());
+        known.route = found.as_ref().ok().map(|(route, _)| *route);
+        if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
+            known.route
+        {
+            return probe(self);
+        }
+        let caller = auth::identify(request.headers(), self.venue.engine()?)?;
+        let asked = async {
+            let lane = known.route.map_or(Lane::of_method(request.method()), |route| route.lane);
+            known.allowance = self.keyring.admit(&caller, lane);
+            refuse_beyond(known.allowance, lane)?;
+            self.ask(caller, found, request, id).await
+        };
+        asked.await.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
             ..problem
         })
     }
 
-    async fn ask<B>(&self, caller: Caller, request: Request<B>) -> Result<Reply, Problem>
+    async fn ask<B>(
+        &self,
+        caller: Caller,
+        found: Result<(&Route, PathParts), Problem>,
+        request: Request<B>,
+        request_id: &str,
+    ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        let (head, body) = request.into_parts();
-        let (route, path) = self.routes.find(&head.method, head.uri.path())?;
-        if route.role == Role::Operator && !caller.is_operator() {
-            return Err(Problem::new(Kind::Forbidden, "this path is for operators only"));
+        let (route, path) = found?;
+        if caller.role < route.access.least() {
+            let detail = match route.access {
+                Access::Operators => "this path is for operators only",
+                _ => "this key only reads",
+            };
+            return Err(Problem::new(Kind::Forbidden, detail));
         }
-        refuse_idempotency_key(&head.headers)?;
+        let engine = match route.endpoint {
+            Endpoint::Probe(probe) => return probe(self),
+            _ => self.venue.engine()?.clone(),
+        };
+        let (head, body) = request.into_parts();
+        let key = once::key(&head.method, &head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -110,26 +206,38 @@ impl Door {
             rule => take_body(&head.headers, rule, body, &self.limits).await?,
         };
         let query = head.uri.query().map(str::to_owned);
-        let call = Call { engine: self.engine.clone(), caller, path, query, body };
+        let target = head.uri.path_and_query().map_or("", |target| target.as_str());
+        let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
+        let (keyring, request_id) = (Arc::clone(&self.keyring), request_id.to_owned());
+        let call = Call { engine, caller, keyring, path, query, body, once, request_id };
         match route.endpoint {
+            Endpoint::Probe(probe) => probe(self),
             Endpoint::Read(endpoint) => endpoint(&call),
             Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
         }
     }
 
-    fn respond(&self, outcome: Result<Reply, Problem>, request_id: &str) -> Response<Bytes> {
+    fn respond(
+        &self,
+        outcome: Result<Reply, Problem>,
+        allowance: Option<Allowance>,
+        request_id: &str,
+    ) -> Response<Bytes> {
         let mut response = match outcome {
             Ok(reply) => success(reply),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
-                let sequence = problem.sequence.unwrap_or_else(|| self.engine.read().watermark());
+                let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
                 failure(&problem, sequence, request_id)
             }
         };
         let headers = response.headers_mut();
         put(headers, REQUEST_ID, request_id);
+        if let Some(allowance) = allowance {
+            put_allowance(headers, allowance);
+        }
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
@@ -148,17 +256,26 @@ async fn caught<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
-/// A client that sends this header relies on its request being carried out once. Nothing here sees
-/// to that yet, so it is told so instead of being left to find out.
-fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
-    if !headers.contains_key("idempotency-key") {
-        return Ok(());
+/// Refuses a request for which the key's bucket held nothing.
+fn refuse_beyond(allowance: Option<Allowance>, lane: Lane) -> Result<(), Problem> {
+    let waits = allowance.and_then(|allowance| Some((allowance, allowance.wait_seconds?)));
+    waits.map_or(Ok(()), |(Allowance { limit, .. }, wait)| {
+        let lane = lane.name();
+        let detail = format!(
+            "this key has used up its {limit} {lane}; wait {wait} s, and see /account/limits"
+        );
+        Err(Problem::new(Kind::RateLimited, detail))
+    })
+}
+
+/// Says what is left of the bucket that the request drew on.
+fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
+    headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
+    headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
+    headers.insert(RATE_RESET, HeaderValue::from(allowance.reset_seconds));
+    if let Some(wait) = allowance.wait_seconds {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(wait));
     }
-    Err(Problem::invalid(vec![FieldError {
-        field: "Idempotency-Key".to_owned(),
-        code: FieldCode::InvalidValue,
-        detail: "is not supported: a repeated request would be carried out again".into(),
-    }]))
 }
 
 /// Refuses a head that is larger than any that a client needs.
@@ -227,15 +344,18 @@ where
 }
 
 fn success(reply: Reply) -> Response<Bytes> {
-    let Reply { status, sequence, location, body } = reply;
+    let Reply { status, sequence, replayed, location, media, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     if has_content {
-        headers.insert(header::CONTENT_TYPE, JSON);
+        headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }
     headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    if replayed {
+        headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
+    }
     if let Some(location) = location {
         put(headers, header::LOCATION, &location);
     }

@@ -68,20 +68,28 @@ impl<'a> Fields<'a> {
 
     /// The members of a whole body.
     fn of_body(faults: &mut Faults, bytes: &'a [u8]) -> Fields<'a> {
-        let members = match Json::parse(bytes) {
-            Ok(Json::Object(members)) => Some(members),
-            Ok(_) => {
-                faults.wrong_type("body", "must be a JSON object");
-                None
-            }
+        match Json::parse(bytes) {
+            Ok(json) => Fields::of_json(faults, json),
             Err(error) => {
                 let detail = format!("is not JSON: {error}");
                 faults.note("body", Fault::new(FieldCode::Malformed, detail));
-                None
+                Fields { broken: true, ..Fields::none() }
             }
-        };
-        let broken = members.is_none();
-        Fields { prefix: String::new(), members: members.unwrap_or_default(), broken }
+        }
+    }
+
+    fn of_json(faults: &mut Faults, json: Json<'a>) -> Fields<'a> {
+        if let Json::Object(members) = json {
+            Fields { members, ..Fields::none() }
+        } else {
+            faults.wrong_type("body", "must be a JSON object");
+            Fields { broken: true, ..Fields::none() }
+        }
+    }
+
+    /// A member's name as errors give it.
+    pub fn called(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 
     fn none() -> Fields<'a> {
@@ -158,6 +166,21 @@ impl<'a> Form<'a> {
         let mut form = Form::new(path, query);
         form.body = Fields::of_body(&mut form.faults, body);
         form
+    }
+
+    /// The form of one object out of a body; errors name its members, and the whole of it `body`.
+    pub fn of_json(json: Json<'a>) -> Form<'a> {
+        let mut form = Form::new(&[], None);
+        form.body = Fields::of_json(&mut form.faults, json);
+        form
+    }
+
+    /// Reads several fields of the body.
+    pub fn body<T>(
+        &mut self,
+        reader: impl FnOnce(&mut Faults, &mut Fields<'a>) -> Option<T>,
+    ) -> Option<T> {
+        reader(&mut self.faults, &mut self.body)
     }
 
     /// Reads a part of the path.

@@ -3,11 +3,16 @@
 //! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
 
 pub mod server;
+pub mod venue;
 pub mod stall;
 pub mod door;
+pub mod traffic;
 pub mod auth;
 pub mod keys;
+pub mod rates;
+pub mod keyring;
 pub mod media;
+pub mod once;
 pub mod routes;
 pub mod call;
 pub mod form;
@@ -23,38 +28,47 @@ pub mod events;
 pub mod categories;
 pub mod books;
 pub mod orders;
+pub mod batch;
+pub mod switches;
 pub mod order_form;
 pub mod positions;
 pub mod account;
 pub mod statement;
 pub mod tape;
 pub mod leaderboard;
+pub mod account_keys;
+pub mod operations;
+pub mod metrics;
 pub mod admin_form;
 pub mod admin_catalogue;
 pub mod admin_markets;
 pub mod admin_users;
 pub mod admin_keys;
 pub mod admin_audit;
+pub mod openapi;
+pub mod docs;
 
 use std::io;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::engine::Engine;
+use rates::Rates;
+use venue::Venue;
 
 /// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
-/// for [`Limits::drain_wait`].
+/// for [`Limits::drain_wait`]. A venue that is still opening answers health checks, and refuses all
+/// else until it is open.
 ///
 /// # Errors
 /// If the table of routes contradicts itself. Errors of single connections are theirs.
 pub async fn serve(
     listener: TcpListener,
-    engine: Engine,
+    venue: impl Into<Venue>,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    server::run(listener, engine, limits, shutdown).await
+    server::run(listener, venue.into(), limits, shutdown).await
 }
 
 /// The bounds of the HTTP side. None of them shapes what a command does.
@@ -80,6 +94,8 @@ pub struct Limits {
     pub headers_bytes_max: usize,
     /// Most headers. hyper's own bound of 100, which comes with no allocation, answers beyond it.
     pub headers_max: usize,
+    /// How much a key may ask; an operator's has no limit.
+    pub rates: Rates,
     /// Largest read buffer of a connection: a head of the largest sizes above must fit.
     pub buffer_bytes_max: usize,
 }
@@ -96,6 +112,7 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
+        rates: Rates::NONE,
         buffer_bytes_max: 64 * 1024,
     };
 }

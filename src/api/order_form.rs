@@ -1,11 +1,11 @@
 //! The body of an order, read and resolved into the exchange's terms (interface 4.5).
 
 use super::call::{Call, market_no, user_no};
-use super::form::{Form, boolean, text};
+use super::form::{Faults, Fields, boolean, text};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
-use crate::exchange::ids::{MarketId, UserId, UserNo};
+use crate::exchange::ids::{MarketId, Token, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
 use crate::projection::ReadModel;
 
@@ -27,37 +27,52 @@ struct Options {
     condition: Condition,
     valid_until: Option<TimeMs>,
     copy_from: Option<UserId>,
+    client_order_id: Option<Token>,
 }
 
 impl OrderForm {
     /// Reads the body.
     pub fn read(call: &Call) -> Result<OrderForm, Problem> {
         let mut form = call.form_with_body();
-        let market = form.field("marketId", text(parse::market_id));
-        let outcome = form.field("outcomeId", text(parse::outcome));
-        let side = form.field("side", text(parse::side));
-        let order_type = form.field("orderType", text(parse::order_type));
-        let price = form.field("price", text(parse::tick));
-        let quantity = form.field("quantity", text(parse::lots));
-        let options = Options::read(&mut form);
-        let whole = || {
-            let () = order_type?;
-            Some(OrderForm {
-                market: market?,
-                wording: Wording { outcome: outcome?, side: side? },
-                price: price?,
-                quantity: quantity?,
-                options: options?,
-            })
-        };
-        let order = whole();
+        let order = form.body(OrderForm::read_fields);
         form.finish(order)
+    }
+
+    /// Reads an order from the members of an object.
+    pub fn read_fields(faults: &mut Faults, fields: &mut Fields<'_>) -> Option<OrderForm> {
+        let market = fields.required(faults, "marketId", text(parse::market_id));
+        let outcome = fields.required(faults, "outcomeId", text(parse::outcome));
+        let side = fields.required(faults, "side", text(parse::side));
+        let order_type = fields.required(faults, "orderType", text(parse::order_type));
+        let price = fields.required(faults, "price", text(parse::tick));
+        let quantity = fields.required(faults, "quantity", text(parse::lots));
+        let options = Options::read(faults, fields);
+        let () = order_type?;
+        Some(OrderForm {
+            market: market?,
+            wording: Wording { outcome: outcome?, side: side? },
+            price: price?,
+            quantity: quantity?,
+            options: options?,
+        })
+    }
+
+    /// The owner's own name for it.
+    pub const fn client_order_id(&self) -> Option<Token> {
+        self.options.client_order_id
     }
 
     /// The order in the exchange's own terms. Whether the market is public and active is the
     /// exchange's to judge.
     pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {
-        let Options { time_in_force, self_trade, condition, valid_until, copy_from } = self.options;
+        let Options {
+            time_in_force,
+            self_trade,
+            condition,
+            valid_until,
+            copy_from,
+            client_order_id,
+        } = self.options;
         let market = market_no(view, self.market)?;
         let copy_from = copy_from.map(|trader| user_no(view, trader)).transpose()?;
         Ok(PlaceOrder {
@@ -71,26 +86,28 @@ impl OrderForm {
             condition,
             valid_until,
             copy_from,
+            client_order_id,
         })
     }
 }
 
 impl Options {
-    fn read(form: &mut Form<'_>) -> Option<Options> {
-        let force = form.field_optional("timeInForce", text(parse::force));
-        let expires_at = form.field_optional("expiresAt", text(parse::moment));
-        let self_trade = form.field_optional("selfTradePrevention", text(parse::self_trade));
-        let post_only = form.field_optional("postOnly", boolean);
-        let reduce_only = form.field_optional("reduceOnly", boolean);
-        let valid_until = form.field_optional("validUntil", text(parse::moment));
-        let copy_from = form.field_optional("copyFromTraderId", text(parse::user_id));
+    fn read(faults: &mut Faults, fields: &mut Fields<'_>) -> Option<Options> {
+        let force = fields.optional(faults, "timeInForce", text(parse::force));
+        let expires_at = fields.optional(faults, "expiresAt", text(parse::moment));
+        let self_trade = fields.optional(faults, "selfTradePrevention", text(parse::self_trade));
+        let post_only = fields.optional(faults, "postOnly", boolean);
+        let reduce_only = fields.optional(faults, "reduceOnly", boolean);
+        let valid_until = fields.optional(faults, "validUntil", text(parse::moment));
+        let copy_from = fields.optional(faults, "copyFromTraderId", text(parse::user_id));
+        let client_order_id = fields.optional(faults, "clientOrderId", text(parse::token));
         let time_in_force = match (force?.unwrap_or(Force::Gtc), expires_at?) {
             (Force::Gtc, expires_at) => TimeInForce::GoodTillCancelled { expires_at },
             (Force::Ioc, None) => TimeInForce::ImmediateOrCancel,
             (Force::Fok, None) => TimeInForce::FillOrKill,
             (Force::Ioc | Force::Fok, Some(_)) => {
                 let fault = Fault::new(FieldCode::InvalidValue, "is only for timeInForce GTC");
-                form.faults.note("expiresAt", fault);
+                faults.note(&fields.called("expiresAt"), fault);
                 return None;
             }
         };
@@ -106,6 +123,7 @@ impl Options {
             condition,
             valid_until: valid_until?,
             copy_from: copy_from?,
+            client_order_id: client_order_id?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
-use super::call::{Call, public_market};
+use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
 use super::order_form::OrderForm;
@@ -11,11 +11,12 @@ use super::reply::Reply;
 use super::wire::Text;
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::Effect;
-use crate::exchange::ids::{OrderId, OrderNo, UserNo};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 use crate::projection::orders::OrderRow;
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
@@ -25,18 +26,38 @@ const ORDERS_MAX: usize = 10_000;
 /// Pages of orders, for those who ask with a cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
-/// `POST /trading/orders`. The answer is told from the record's effects: the read model is not
-/// asked again.
+/// `POST /trading/orders`. The answer is told from the record's effects: the read model is asked
+/// only for what was answered before.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let form = OrderForm::read(&call)?;
     let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
-    let answer = call.submit(Command::PlaceOrder(terms)).await?;
-    let placed = PlacedJson::of(answer.sequence(), answer.time(), answer.effects());
-    let placed = placed
-        .ok()
-        .flatten()
-        .ok_or_else(|| Problem::internal("a record's effects do not say what came of it"))?;
-    Reply::ok(answer.sequence(), &placed)
+    let command = Command::PlaceOrder(terms);
+    if terms.client_order_id.is_none() && call.once.is_none() {
+        let answer = call.submit(command).await?;
+        let (sequence, time) = (answer.sequence(), answer.time());
+        let placed = placed(&Applied { sequence, time, effects: answer.effects() });
+        return Reply::ok(sequence, &placed.ok_or_else(untold)?);
+    }
+    let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied);
+    let written = call.submit_and_look(command, look, placed_before).await?;
+    written.saying(&written.shown)
+}
+
+/// What came of an order.
+pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
+    PlacedJson::of(applied.sequence, applied.time, applied.effects).ok().flatten()
+}
+
+/// What came of an order that was placed before.
+pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<PlacedJson> {
+    match kept {
+        Kept::Order(row) => Some(PlacedJson::again(view, row)),
+        _ => None,
+    }
+}
+
+fn untold() -> Problem {
+    Problem::internal("a record's effects do not say what came of it")
 }
 
 /// `GET /trading/orders`
@@ -114,6 +135,26 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
     reply_with(&call, order, Command::CancelOrder { user, order }).await
 }
 
+/// `GET /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
+pub fn named(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("clientOrderId", parse::token_in_path);
+    let id = form.finish(id)?;
+    let (sequence, order) = call
+        .look(|view| named_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
+    Reply::ok(sequence, &order)
+}
+
+/// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
+pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("clientOrderId", parse::token_in_path);
+    let id = form.finish(id)?;
+    let user = call.caller.user;
+    let (_, order) = call.look(|view| named_order(view, user, id).map(|row| row.no))?;
+    reply_with(&call, order, Command::CancelOrder { user, order }).await
+}
+
 /// `DELETE /trading/orders`
 pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
@@ -135,16 +176,22 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
 }
 
 /// An order of this user's; another user's is not found, not forbidden (semantics 7).
-fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, Problem> {
+pub fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, Problem> {
     let row = view.orders.order_by_id(id).filter(|row| row.user == user);
+    row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
+}
+
+/// The newest order to which this user gave this name.
+pub fn named_order(view: &ReadModel, user: UserNo, id: Token) -> Result<&OrderRow, Problem> {
+    let row = view.orders.order_by_client_id(user, id);
     row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
 }
 
 /// Carries out a command that changes an order, and answers the order as it left it.
 async fn reply_with(call: &Call, order: OrderNo, command: Command) -> Result<Reply, Problem> {
-    let look = move |view: &ReadModel, _: &[Effect]| {
+    let look = move |view: &ReadModel, _: &Applied<'_>| {
         view.orders.order(order).map(|row| OrderJson::of(view, row))
     };
-    let (sequence, order) = call.submit_and_look(command, look).await?;
-    Reply::ok(sequence, &order)
+    let written = call.submit_and_look(command, look, never).await?;
+    written.saying(&written.shown)
 }

@@ -8,8 +8,10 @@ use uuid::Uuid;
 use super::problem::FieldCode;
 use crate::engine::past::Moment;
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Role, SelfTradePrevention, Side};
-use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, UserId};
+use crate::exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
+use crate::exchange::ids::{
+    CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
+};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
 use crate::projection::search::Words;
@@ -72,6 +74,26 @@ pub fn market_id(text: &str) -> Read<MarketId> {
 /// An order's id.
 pub fn order_id(text: &str) -> Read<OrderId> {
     uuid(text).map(OrderId::from_uuid)
+}
+
+/// A name that a client gave to something of its own.
+pub fn token(text: &str) -> Read<Token> {
+    let detail = format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
+    Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
+}
+
+/// The same in a path, where `/`, `?`, `#` and `%` are written as `%2F` and the like.
+pub fn token_in_path(text: &str) -> Read<Token> {
+    let malformed = || Fault::invalid("has a % that is not followed by two hexadecimal digits");
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok()).ok_or_else(malformed)?;
+        bytes.push(byte);
+        bytes.extend(part.bytes().skip(2));
+    }
+    token(&String::from_utf8_lossy(&bytes))
 }
 
 /// Category ids, separated by commas.
@@ -153,13 +175,30 @@ pub fn self_trade(text: &str) -> Read<SelfTradePrevention> {
     }
 }
 
-/// `trader` or `operator`.
+/// `reader`, `trader` or `operator`.
 pub fn role(text: &str) -> Read<Role> {
     match text {
+        "reader" => Ok(Role::Reader),
         "trader" => Ok(Role::Trader),
         "operator" => Ok(Role::Operator),
-        _ => Err(Fault::invalid("must be trader or operator")),
+        _ => Err(Fault::invalid("must be reader, trader or operator")),
     }
+}
+
+/// `read`, `trade` or `operator`.
+pub fn scope(text: &str) -> Read<Role> {
+    match text {
+        "read" => Ok(Role::Reader),
+        "trade" => Ok(Role::Trader),
+        "operator" => Ok(Role::Operator),
+        _ => Err(Fault::invalid("must be read, trade or operator")),
+    }
+}
+
+/// `normal`, `cancel-only` or `read-only`.
+pub fn trading_mode(text: &str) -> Read<TradingMode> {
+    let detail = "must be normal, cancel-only or read-only";
+    TradingMode::named(text).ok_or_else(|| Fault::invalid(detail))
 }
 
 /// A market's status, in capitals.
@@ -170,37 +209,45 @@ pub fn market_status(text: &str) -> Read<MarketStatus> {
         .ok_or_else(|| Fault::invalid("must be a market status, such as DRAFT or ACTIVE"))
 }
 
-fn unit_fault(error: UnitError, form: &'static str) -> Fault {
+/// What is wrong with a decimal, and what it has to be.
+fn unit_fault(error: UnitError, rule: &'static str) -> Fault {
+    let must = |wrong| format!("{wrong}: must be {rule}");
     match error {
-        UnitError::Form => Fault::invalid(form),
-        UnitError::Precision => Fault::new(FieldCode::InvalidValue, "has too many decimals"),
-        UnitError::Range => Fault::new(FieldCode::OutOfBounds, "is out of range"),
+        UnitError::Form => Fault::new(FieldCode::InvalidValue, format!("must be {rule}")),
+        UnitError::Precision => Fault::new(FieldCode::InvalidValue, must("has too many decimals")),
+        UnitError::Range => Fault::new(FieldCode::OutOfBounds, must("is out of range")),
     }
 }
 
 /// An order's price (interface 4.5).
 pub fn tick(text: &str) -> Read<Tick> {
-    Tick::parse(text).map_err(|error| unit_fault(error, "must be 0.01 to 0.99, as in 0.60"))
+    let rule = "0.01 to 0.99 in steps of 0.01, as in 0.60";
+    Tick::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// An order's quantity (semantics 1).
 pub fn lots(text: &str) -> Read<Lots> {
-    Lots::parse(text).map_err(|error| {
-        unit_fault(error, "must be digits, and after a point at most six more, as in 2.5")
-    })
+    let rule = "more than 0, at most 100000000, in steps of 0.000001, as in 2.5";
+    Lots::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// An amount of money, more than zero.
 pub fn money(text: &str) -> Read<Money> {
-    Money::parse(text).map_err(|error| {
+    let rule = "more than 0, in steps of 0.00000001, as in 25.00";
+    Money::parse(text).map_err(|error| unit_fault(error, rule))
+}
+
+/// What an amount of money may come to, zero too.
+pub fn money_limit(text: &str) -> Read<Money> {
+    Money::parse_limit(text).map_err(|error| {
         unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
     })
 }
 
 /// A settlement price.
 pub fn settlement_price(text: &str) -> Read<SettlementPrice> {
-    SettlementPrice::parse(text)
-        .map_err(|error| unit_fault(error, "must be 0.00 to 1.00, as in 0.50"))
+    let rule = "0.00 to 1.00 in steps of 0.01, as in 0.50";
+    SettlementPrice::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// A moment in RFC 3339 with any offset; parts of a millisecond are cut off.
@@ -291,6 +338,7 @@ pub fn search_words(text: &str) -> Read<Words> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::units::ORDER_LOTS_MAX;
 
     #[test]
     fn only_the_hyphenated_form_is_a_uuid() {
@@ -307,12 +355,41 @@ mod tests {
     }
 
     #[test]
+    fn names_in_paths_are_decoded_once() {
+        let read = |text: &str| token_in_path(text).map(|token| token.to_string()).ok();
+        assert_eq!(read("a-1"), Some("a-1".to_owned()));
+        assert_eq!(read("%2Fa%25%2f+"), Some("/a%/+".to_owned()));
+        assert_eq!(read("%2525"), Some("%25".to_owned()));
+        for bad in ["", "%", "%2", "%zz", "a%20b", "%C3%A9", "%+1", "%ff"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
     fn integers_are_plain_digits() {
         assert_eq!(digits("0020"), Ok(20));
         assert_eq!(digits("99999999999999999999999"), Ok(u64::MAX));
         for bad in ["", "+1", "-1", "1.0", "1e3", " 1", "٣"] {
             assert!(digits(bad).is_err(), "{bad}");
         }
+    }
+
+    /// Whoever writes a wrong decimal is told what a right one is, whatever is wrong with it.
+    #[test]
+    fn a_wrong_decimal_is_answered_with_what_is_allowed() {
+        let detail = |fault: Option<Fault>| fault.unwrap().detail.into_owned();
+        for bad in ["0.605", "1", "0.00", "0.6 ", "-0.10", "60", ""] {
+            let told = detail(tick(bad).err());
+            assert!(told.contains("0.01 to 0.99 in steps of 0.01"), "{bad}: {told}");
+        }
+        assert!(detail(lots("0.0000001").err()).starts_with("has too many decimals"));
+        assert!(detail(lots("0").err()).starts_with("is out of range"));
+        for bad in ["0", "100000001", "0.0000001", "1e3"] {
+            assert!(detail(lots(bad).err()).contains("at most 100000000"), "{bad}");
+        }
+        assert_eq!(lots("100000000").map(Lots::get), Ok(ORDER_LOTS_MAX));
+        assert!(detail(money("0").err()).contains("more than 0"));
+        assert!(detail(settlement_price("1.01").err()).contains("0.00 to 1.00"));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
+use crate::engine::halt::HaltReason;
+use crate::engine::meter::ReplayProgress;
 use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
@@ -94,14 +96,22 @@ pub enum Kind {
     HeadersTooLarge,
     /// The exchange refused the command.
     Refused(Reject),
+    /// The user has as many keys as may be.
+    KeyLimit,
+    /// The key has asked as much as it may.
+    RateLimited,
     /// Our fault.
     Internal,
     /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
+    /// The journal is being replayed.
+    Starting,
     /// The past moment asked for is too far from any saved state.
     OutOfReach,
     /// The server is ending in good order.
     Stopping,
+    /// The intake is closed until a restart.
+    Halted,
     /// The journal could not be made durable.
     JournalUnavailable,
     /// The command may be in the journal and take effect at the next start.
@@ -109,6 +119,33 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind that is not a refusal by the exchange.
+    pub const OWN: [Kind; 23] = [
+        Kind::InvalidRequest,
+        Kind::MissingApiKey,
+        Kind::InvalidApiKey,
+        Kind::Forbidden,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::NotAcceptable,
+        Kind::RequestTimeout,
+        Kind::LengthRequired,
+        Kind::ContentTooLarge,
+        Kind::UriTooLong,
+        Kind::UnsupportedMediaType,
+        Kind::HeadersTooLarge,
+        Kind::Internal,
+        Kind::Overloaded,
+        Kind::OutOfReach,
+        Kind::Stopping,
+        Kind::JournalUnavailable,
+        Kind::OutcomeUnknown,
+        Kind::KeyLimit,
+        Kind::RateLimited,
+        Kind::Starting,
+        Kind::Halted,
+    ];
+
     /// Its HTTP status.
     pub const fn status(self) -> StatusCode {
         match self {
@@ -125,10 +162,14 @@ impl Kind {
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
+            Kind::KeyLimit => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
             | Kind::OutOfReach
+            | Kind::Starting
             | Kind::Stopping
+            | Kind::Halted
             | Kind::JournalUnavailable
             | Kind::OutcomeUnknown => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -151,10 +192,14 @@ impl Kind {
             Kind::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
             Kind::Refused(reject) => reject.code(),
+            Kind::KeyLimit => "KEY_LIMIT",
+            Kind::RateLimited => "RATE_LIMITED",
             Kind::Internal => "INTERNAL_ERROR",
             Kind::Overloaded => "OVERLOADED",
+            Kind::Starting => "STARTING",
             Kind::OutOfReach => "OUT_OF_REACH",
             Kind::Stopping => "STOPPING",
+            Kind::Halted => "HALTED",
             Kind::JournalUnavailable => "JOURNAL_UNAVAILABLE",
             Kind::OutcomeUnknown => "OUTCOME_UNKNOWN",
         }
@@ -162,7 +207,7 @@ impl Kind {
 
     /// Whether the client should try the same again after a moment.
     pub const fn retry(self) -> bool {
-        matches!(self, Kind::Overloaded | Kind::Stopping)
+        matches!(self, Kind::Overloaded | Kind::Starting | Kind::Stopping)
     }
 
     /// Whether the rest of what the client sends cannot be told from a new request, so that the
@@ -186,7 +231,9 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
-        | Reject::OrderNotOpen => StatusCode::CONFLICT,
+        | Reject::OrderNotOpen
+        | Reject::ClientOrderIdReused
+        | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
         | Reject::OrderTooLate
         | Reject::QuantityFilled
@@ -195,6 +242,10 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::InsufficientFunds
         | Reject::PostOnlyWouldCross
         | Reject::DepositLimit
+        | Reject::TradingReadOnly
+        | Reject::TradingCancelOnly
+        | Reject::HeartbeatExpired
+        | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
         // The engine opens the venue before it takes a command: meeting this is our fault.
         Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
@@ -214,6 +265,8 @@ pub struct Problem {
     pub sequence: Option<Sequence>,
     /// The methods that the path has, where another was asked.
     pub allow: Option<String>,
+    /// How far the start is, of a venue that is not open yet.
+    pub replay: Option<Box<ReplayProgress>>,
     /// What went wrong on our side: for the log, never for the client.
     pub cause: Option<&'static str>,
 }
@@ -227,6 +280,7 @@ impl Problem {
             errors: Vec::new(),
             sequence: None,
             allow: None,
+            replay: None,
             cause: None,
         }
     }
@@ -241,6 +295,23 @@ impl Problem {
     pub fn method_not_allowed(allow: String) -> Problem {
         let detail = "this path does not have this method";
         Problem { allow: Some(allow), ..Problem::new(Kind::MethodNotAllowed, detail) }
+    }
+
+    /// The venue is not open yet.
+    pub fn starting(progress: ReplayProgress) -> Problem {
+        let ReplayProgress { applied, head } = progress;
+        let detail = match head {
+            Sequence::ZERO => "the journal is being opened".into(),
+            _ => format!("the journal is being replayed: {applied} of {head} records are done"),
+        };
+        let problem = Problem::new(Kind::Starting, detail);
+        Problem { sequence: Some(applied), replay: Some(Box::new(progress)), ..problem }
+    }
+
+    /// The intake is closed, for this reason.
+    pub fn halted(reason: HaltReason) -> Problem {
+        let code = reason.code();
+        Problem::new(Kind::Halted, format!("no command is taken until a restart: {code}"))
     }
 
     /// A refusal found before the exchange was asked.
@@ -330,8 +401,10 @@ mod tests {
         400 INVALID_REQUEST
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
         404 ORDER_NOT_FOUND
+        409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
         503 VENUE_NOT_OPEN
     ";

@@ -13,9 +13,13 @@ pub struct Reply {
     pub status: StatusCode,
     /// The last record that the answer reflects.
     pub sequence: Sequence,
+    /// Whether this is the answer to an earlier request, given once more.
+    pub replayed: bool,
     /// Where the created thing is to be found.
     pub location: Option<String>,
-    /// JSON; nothing where the status has no content.
+    /// The body's media type; JSON where there is none.
+    pub media: Option<&'static str>,
+    /// What is said; nothing where the status has no content.
     pub body: Vec<u8>,
 }
 
@@ -24,7 +28,15 @@ impl Reply {
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
         let body = serde_json::to_vec(content)
             .map_err(|_| Problem::internal("an answer could not be printed"))?;
-        Ok(Reply { status: StatusCode::OK, sequence, location: None, body })
+        let status = StatusCode::OK;
+        Ok(Reply { status, sequence, replayed: false, location: None, media: None, body })
+    }
+
+    /// An answer that is no JSON.
+    pub fn text(sequence: Sequence, media: &'static str, body: String) -> Reply {
+        let (status, body) = (StatusCode::OK, body.into_bytes());
+        let replayed = false;
+        Reply { status, sequence, replayed, location: None, media: Some(media), body }
     }
 
     /// The answer to a creation: the created thing and where it is.
@@ -39,6 +51,19 @@ impl Reply {
 
     /// An answer that has nothing to say.
     pub const fn no_content(sequence: Sequence) -> Reply {
-        Reply { status: StatusCode::NO_CONTENT, sequence, location: None, body: Vec::new() }
+        Reply {
+            status: StatusCode::NO_CONTENT,
+            sequence,
+            replayed: false,
+            location: None,
+            media: None,
+            body: Vec::new(),
+        }
+    }
+
+    /// The same answer, marked as given before if it was.
+    #[must_use]
+    pub fn replayed(self, replayed: bool) -> Reply {
+        Reply { replayed, ..self }
     }
 }

@@ -6,11 +6,13 @@ use hyper::Method;
 use matchit::{InsertError, Router};
 
 use super::call::Call;
+use super::door::Door;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
-    account, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users, books,
-    categories, events, leaderboard, markets, orders, positions, statement, tape,
+    account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
+    batch, books, categories, docs, events, leaderboard, markets, metrics, openapi, operations,
+    orders, positions, statement, switches, tape,
 };
 use crate::exchange::command::Role;
 
@@ -26,12 +28,71 @@ pub type PathParts = Vec<(String, String)>;
 /// What answers a request.
 #[derive(Clone, Copy)]
 pub enum Endpoint {
+    /// Looks at the server itself. Has no query and no body.
+    Probe(fn(&Door) -> Result<Reply, Problem>),
     /// Only looks at the read model.
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
     /// May look into the past, which takes a while.
     Past(fn(Call) -> Pending),
+}
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a key, and before the venue is open.
+    Everybody,
+    /// Whoever has a key.
+    Keys,
+    /// Whoever's key may do more than read.
+    Traders,
+    /// An operator.
+    Operators,
+}
+
+impl Access {
+    /// The least role that may ask.
+    pub const fn least(self) -> Role {
+        match self {
+            Access::Everybody | Access::Keys => Role::Reader,
+            Access::Traders => Role::Trader,
+            Access::Operators => Role::Operator,
+        }
+    }
+}
+
+/// What a request is counted as, and whose bucket it draws on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Questions of those who watch over the process.
+    Probes,
+    /// Nothing is asked of the exchange.
+    Reads,
+    /// A command that takes back orders: never made to wait behind others.
+    Cancels,
+    /// Any other command.
+    Writes,
+}
+
+impl Lane {
+    /// Every lane.
+    pub const ALL: [Lane; 4] = [Lane::Probes, Lane::Reads, Lane::Cancels, Lane::Writes];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Lane::Probes => "probes",
+            Lane::Reads => "reads",
+            Lane::Cancels => "cancels",
+            Lane::Writes => "writes",
+        }
+    }
+
+    /// The lane of a request that no route takes.
+    pub fn of_method(method: &Method) -> Lane {
+        if matches!(*method, Method::GET | Method::HEAD) { Lane::Reads } else { Lane::Writes }
+    }
 }
 
 /// Whether a request carries a body.
@@ -49,21 +110,47 @@ pub enum BodyRule {
 pub struct Route {
     /// Method.
     pub method: Method,
-    /// Path after [`BASE`]; parts in braces are named and vary.
+    /// Path after [`Route::base`]; parts in braces are named and vary.
     pub template: &'static str,
-    /// The least role that may ask; an operator may ask everything.
-    pub role: Role,
+    /// Who may ask.
+    pub access: Access,
     /// Whether a body is read.
     pub body: BodyRule,
+    /// What it is counted as.
+    pub lane: Lane,
     /// What answers.
     pub endpoint: Endpoint,
+    /// Its line in the table, from 0.
+    pub number: usize,
+}
+
+impl Route {
+    /// What its path begins with: the interface's base, or nothing for what watches over the
+    /// process, which expects to find it at the root.
+    pub const fn base(&self) -> &'static str {
+        if matches!(self.endpoint, Endpoint::Probe(_)) { "" } else { BASE }
+    }
 }
 
 /// The table, part by part.
-fn table() -> Vec<Route> {
-    let parts =
-        [public(), trading(), account(), admin_catalogue(), admin_accounts(), admin_audit()];
-    parts.into_iter().flatten().collect()
+pub fn table() -> Vec<Route> {
+    let open = [probes(), public(), trading(), account()];
+    let closed = [admin_catalogue(), admin_accounts(), admin_audit()];
+    let lines = open.into_iter().chain(closed).flatten().enumerate();
+    lines.map(|(number, route)| Route { number, ..route }).collect()
+}
+
+fn probes() -> Vec<Route> {
+    vec![
+        probe("/healthz", Access::Everybody, operations::health),
+        probe("/readyz", Access::Everybody, operations::readiness),
+        probe("/metrics", Access::Operators, metrics::page),
+        probe("/api/v1/openapi.json", Access::Everybody, openapi::describe),
+        probe("/docs", Access::Everybody, docs::page),
+        probe("/docs/start.js", Access::Everybody, docs::start),
+        probe("/docs/swagger-ui.css", Access::Everybody, docs::style),
+        probe("/docs/swagger-ui-bundle.js", Access::Everybody, docs::script),
+    ]
 }
 
 fn public() -> Vec<Route> {
@@ -85,31 +172,44 @@ fn public() -> Vec<Route> {
 }
 
 fn trading() -> Vec<Route> {
-    use BodyRule::{Ignored, Required};
+    use BodyRule::Required;
     vec![
         read("/trading/orders", orders::list),
         read("/trading/orders/{orderId}", orders::one),
+        read("/trading/orders/by-client-id/{clientOrderId}", orders::named),
         read("/trading/positions", positions::list),
         read("/trading/fills", account::fills),
         read("/trading/balance", account::balance),
+        read("/trading/heartbeat", switches::heartbeat),
+        write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
-        write(Method::DELETE, "/trading/orders", Ignored, |call| {
-            Box::pin(orders::cancel_all(call))
-        }),
+        write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
+        cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
         write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
             Box::pin(orders::amend(call))
         }),
-        write(Method::DELETE, "/trading/orders/{orderId}", Ignored, |call| {
-            Box::pin(orders::cancel(call))
+        cancel("/trading/orders/{orderId}", |call| Box::pin(orders::cancel(call))),
+        cancel("/trading/orders/by-client-id/{clientOrderId}", |call| {
+            Box::pin(orders::cancel_named(call))
         }),
     ]
 }
 
 fn account() -> Vec<Route> {
+    use BodyRule::{Ignored, Required};
     vec![
         read("/account/ledger", statement::ledger),
         read("/account/settlements", statement::settlements),
         read("/account/pnl", statement::pnl),
+        read("/account/limits", account::limits),
+        read("/account/keys", account_keys::list),
+        write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),
+        write(Method::POST, "/account/keys/{keyId}/rotate", Ignored, |call| {
+            Box::pin(account_keys::rotate(call))
+        }),
+        write(Method::DELETE, "/account/keys/{keyId}", Ignored, |call| {
+            Box::pin(account_keys::revoke(call))
+        }),
     ]
 }
 
@@ -162,6 +262,15 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}", admin_users::one),
         read("/admin/users/{userId}/keys", admin_keys::list),
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
+        read("/admin/venue/mode", switches::venue_mode),
+        post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
+        post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
+        post("/admin/users/{userId}/exposure-limit", |call| {
+            Box::pin(switches::set_exposure_limit(call))
+        }),
+        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Ignored, |call| {
+            Box::pin(switches::lift_exposure_limit(call))
+        }),
         post("/admin/users", |call| Box::pin(admin_users::create(call))),
         post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
         post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),
@@ -171,6 +280,15 @@ fn admin_accounts() -> Vec<Route> {
         }),
     ];
     routes.into_iter().map(operators_only).collect()
+}
+
+fn probe(
+    template: &'static str,
+    access: Access,
+    endpoint: fn(&Door) -> Result<Reply, Problem>,
+) -> Route {
+    let route = read(template, |_| Err(Problem::internal("a probe is no endpoint of the venue")));
+    Route { access, lane: Lane::Probes, endpoint: Endpoint::Probe(endpoint), ..route }
 }
 
 fn admin_audit() -> Vec<Route> {
@@ -185,9 +303,11 @@ fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -
     Route {
         method: Method::GET,
         template,
-        role: Role::Trader,
+        access: Access::Keys,
         body: BodyRule::Ignored,
+        lane: Lane::Reads,
         endpoint: Endpoint::Read(endpoint),
+        number: 0,
     }
 }
 
@@ -195,9 +315,11 @@ fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
     Route {
         method: Method::GET,
         template,
-        role: Role::Trader,
+        access: Access::Keys,
         body: BodyRule::Ignored,
+        lane: Lane::Reads,
         endpoint: Endpoint::Past(endpoint),
+        number: 0,
     }
 }
 
@@ -207,38 +329,69 @@ fn write(
     body: BodyRule,
     endpoint: fn(Call) -> Pending,
 ) -> Route {
-    Route { method, template, role: Role::Trader, body, endpoint: Endpoint::Write(endpoint) }
+    Route {
+        method,
+        template,
+        access: Access::Traders,
+        body,
+        lane: Lane::Writes,
+        endpoint: Endpoint::Write(endpoint),
+        number: 0,
+    }
+}
+
+fn cancel(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+    let route = write(Method::DELETE, template, BodyRule::Ignored, endpoint);
+    Route { lane: Lane::Cancels, ..route }
 }
 
 fn operators_only(route: Route) -> Route {
-    Route { role: Role::Operator, ..route }
+    Route { access: Access::Operators, ..route }
 }
 
 /// The table, ready to be looked up.
-pub struct Routes(Router<Vec<Route>>);
+pub struct Routes {
+    router: Router<Vec<Route>>,
+    /// Method and template of each route, by its number.
+    names: Vec<(Method, &'static str)>,
+}
 
 impl Routes {
     /// The table. It is an error for two templates to be told apart by the names of their parts
     /// only.
     pub fn new() -> Result<Routes, InsertError> {
-        let mut by_template: Vec<(&'static str, Vec<Route>)> = Vec::new();
+        let mut by_path: Vec<(String, Vec<Route>)> = Vec::new();
+        let mut names = Vec::new();
         for route in table() {
-            match by_template.iter_mut().find(|(template, _)| *template == route.template) {
+            names.push((route.method.clone(), route.template));
+            let path = format!("{}{}", route.base(), route.template);
+            match by_path.iter_mut().find(|(other, _)| *other == path) {
                 Some((_, routes)) => routes.push(route),
-                None => by_template.push((route.template, vec![route])),
+                None => by_path.push((path, vec![route])),
             }
         }
         let mut router = Router::new();
-        for (template, routes) in by_template {
-            router.insert(format!("{BASE}{template}"), routes)?;
+        for (path, routes) in by_path {
+            router.insert(path, routes)?;
         }
-        Ok(Routes(router))
+        Ok(Routes { router, names })
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The method and template of a route.
+    pub fn name(&self, number: usize) -> (&str, &'static str) {
+        self.names.get(number).map_or(("", "none"), |(method, path)| (method.as_str(), path))
     }
 
     /// The route of a method on a path, with the varying parts of the path. `HEAD` is `GET`
     /// without the body, which hyper leaves out.
     pub fn find(&self, method: &Method, path: &str) -> Result<(&Route, PathParts), Problem> {
-        let found = self.0.at(path).map_err(|_| Problem::new(Kind::NotFound, "no such path"))?;
+        let found =
+            self.router.at(path).map_err(|_| Problem::new(Kind::NotFound, "no such path"))?;
         let asked = if *method == Method::HEAD { &Method::GET } else { method };
         let route = found.value.iter().find(|route| route.method == *asked);
         let route = route.ok_or_else(|| Problem::method_not_allowed(allow(found.value)))?;
@@ -264,11 +417,14 @@ mod tests {
     fn every_route_is_found_by_its_own_path() {
         let routes = Routes::new().unwrap();
         for route in table() {
-            let path = format!("{BASE}{}", route.template.replace(['{', '}'], ""));
+            let path = format!("{}{}", route.base(), route.template.replace(['{', '}'], ""));
             let (found, parts) = routes.find(&route.method, &path).unwrap();
             assert_eq!((found.template, &found.method), (route.template, &route.method));
             assert!(parts.iter().all(|(name, text)| name == text));
-            assert_eq!(route.role == Role::Operator, route.template.starts_with("/admin/"));
+            let operators = route.access == Access::Operators;
+            let closed = route.template.starts_with("/admin/") || route.template == "/metrics";
+            assert_eq!(operators, closed, "{}", route.template);
+            assert_eq!(routes.name(route.number), (route.method.as_str(), route.template));
         }
     }
 

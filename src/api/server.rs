@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
-use crate::engine::Engine;
+use super::venue::Venue;
 
 /// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
 /// at once would only burn the time in which some are given back.
@@ -37,11 +37,11 @@ const LINGER_BYTES_MAX: u64 = 64 * 1024;
 /// Serves until `shutdown` resolves, then drains.
 pub async fn run(
     listener: TcpListener,
-    engine: Engine,
+    venue: Venue,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let door = Arc::new(Door::new(engine, limits).map_err(io::Error::other)?);
+    let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let graceful = GracefulShutdown::new();
@@ -104,6 +104,8 @@ async fn attend(
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
+    let open = Arc::clone(&door);
+    let _connected = open.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }

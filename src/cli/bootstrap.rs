@@ -65,8 +65,8 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     };
     match known {
         Some(Role::Operator) => {}
-        Some(Role::Trader) => {
-            return Err(Failure::Usage("the operator key belongs to a trader".to_owned()));
+        Some(Role::Reader | Role::Trader) => {
+            return Err(Failure::Usage("the operator key belongs to somebody else".to_owned()));
         }
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());

@@ -7,10 +7,11 @@ pub mod serve;
 pub mod bootstrap;
 pub mod play;
 pub mod demo;
+pub mod completions;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const ABOUT: &str = "A self-hosted prediction-market exchange
 
@@ -38,6 +39,8 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Play recorded order flow against a running server and compare what comes of it
     Play(play::PlayArgs),
+    /// Print what a shell needs to complete this command line
+    Completions(completions::CompletionsArgs),
 }
 
 /// A command that did not succeed: what to tell, and whether the usage was at fault.
@@ -54,6 +57,7 @@ pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Verb::Serve(args) => serve::run(&args),
         Verb::Play(args) => return play::run(&args),
+        Verb::Completions(args) => completions::run(&args, Cli::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

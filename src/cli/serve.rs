@@ -5,11 +5,13 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::Failure;
 use super::bootstrap::bootstrap;
@@ -18,8 +20,11 @@ use super::demo::{self, banner};
 use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
+use crate::api::rates::{Limit, Rates};
+use crate::api::venue::Venue;
 use crate::engine::Engine;
 use crate::engine::archiver::ArchiveStatus;
+use crate::engine::meter::Meter;
 use crate::engine::start::{self, Running, Snapshots};
 use crate::journal::Journal;
 use crate::journal::archive::{Archive, ArchiveError, Cut};
@@ -62,7 +67,7 @@ SIGTERM and SIGINT end the server in order: requests under way are answered, the
 exit code 0.";
 
 /// What `serve` can be told.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = DETAILS)]
 pub struct ServeArgs {
     /// Folder of the journal; made if missing
@@ -90,9 +95,47 @@ pub struct ServeArgs {
         default_value_t = SNAPSHOT_EVERY
     )]
     snapshot_every: u64,
+    #[command(flatten)]
+    rates: RateArgs,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
+}
+
+/// How much a key may ask.
+#[derive(Debug, Clone, Args)]
+struct RateArgs {
+    /// Reads a second and key, and after a colon how many at once (else two seconds' worth); 0 is
+    /// no limit. An operator's key has none
+    #[arg(
+        long = "rate-reads",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_READS",
+        default_value = "2000"
+    )]
+    reads: Limit,
+    /// The same of writes other than cancels
+    #[arg(
+        long = "rate-writes",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_WRITES",
+        default_value = "2000"
+    )]
+    writes: Limit,
+    /// The same of cancels
+    #[arg(
+        long = "rate-cancels",
+        value_name = "N[:BURST]",
+        env = "OPENOUTCRY_RATE_CANCELS",
+        default_value = "4000"
+    )]
+    cancels: Limit,
+}
+
+impl RateArgs {
+    const fn rates(&self) -> Rates {
+        Rates { reads: self.reads, writes: self.writes, cancels: self.cancels }
+    }
 }
 
 /// Runs the exchange until a signal ends it.
@@ -113,10 +156,17 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let limits = limits()?;
-    let running = open(args)?;
-    let serving = serve(args, &running, operator_key.as_deref(), (listener, limits));
-    let served = runtime.block_on(serving);
+    let limits = api::Limits { rates: args.rates.rates(), ..limits()? };
+    let (running, served) =
+        runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
+    // A replay that was given up still runs, and has changed nothing.
+    runtime.shutdown_background();
+    let stopped = running.map_or(Ok(()), stop);
+    served.and(stopped)
+}
+
+/// Ends the engine, and says how the venue was left.
+fn stop(running: Running) -> Result<(), Failure> {
     let stopped = running
         .stop()
         .map_err(|broken| Failure::Failed(format!("the state contradicts itself: {broken}")))?;
@@ -126,7 +176,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     } else {
         tracing::error!(sequence = %stopped.sequence, "stopped without a state to vouch for");
     }
-    served?;
     if let Some(reason) = stopped.halted {
         return Err(Failure::Failed(reason.to_string()));
     }
@@ -140,7 +189,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// Opens the journal and replays it.
-fn open(args: &ServeArgs) -> Result<Running, Failure> {
+fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let failed = |error: String| Failure::Failed(format!("{}: {error}", args.data.display()));
     let began = Instant::now();
     let (journal, recovered) =
@@ -157,8 +206,8 @@ fn open(args: &ServeArgs) -> Result<Running, Failure> {
     let archive = archive.transpose()?;
     let reader = journal.reader();
     let snapshots = snapshots(args);
-    let mut running =
-        start::start_with(journal, snapshots).map_err(|error| failed(error.to_string()))?;
+    let mut running = start::start_metered(journal, snapshots, meter)
+        .map_err(|error| failed(error.to_string()))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;
     }
@@ -202,7 +251,6 @@ fn snapshots(args: &ServeArgs) -> Option<Snapshots> {
 }
 
 /// Takes the address before anything is opened or made, so that a port in use costs nothing.
-/// Whoever connects now waits until the journal is replayed.
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address)
         .await
@@ -229,34 +277,78 @@ fn limits() -> Result<api::Limits, Failure> {
     Ok(api::Limits { connections_max, ..api::Limits::STANDARD })
 }
 
+/// Serves until a signal: health checks while the journal is replayed, everything from then on.
+/// Gives the engine back if it got as far as starting one.
 async fn serve(
     args: &ServeArgs,
-    running: &Running,
     operator_key: Option<&str>,
-    (listener, limits): (TcpListener, api::Limits),
+    listener: TcpListener,
+    limits: api::Limits,
+) -> (Option<Running>, Result<(), Failure>) {
+    let mut running = None;
+    let served = async {
+        let mut signals = Signals::listen()?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
+        let meter = Arc::new(Meter::default());
+        let venue = Venue::opening(Arc::clone(&meter));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let mut serving = tokio::spawn(api::serve(listener, venue.clone(), limits, async move {
+            // A sender that is gone ends the server as well.
+            drop(stopped.await);
+        }));
+        let connections_max = limits.connections_max;
+        tracing::info!(%address, connections_max, "answering health checks");
+        let told = args.clone();
+        let opening = tokio::task::spawn_blocking(move || open(&told, meter));
+        let opened = tokio::select! {
+            opened = opening => opened
+                .map_err(|error| Failure::Failed(format!("the journal was not opened: {error}")))??,
+            () = signals.first() => return Ok(()),
+        };
+        let engine = running.insert(opened).engine();
+        open_doors(args, &venue, &engine, operator_key, address).await?;
+        let served = tokio::select! {
+            () = signals.first() => {
+                drop(stop);
+                serving.await
+            }
+            ended = &mut serving => ended,
+        };
+        let failed = |error: String| Failure::Failed(format!("serving failed: {error}"));
+        served
+            .map_err(|error| failed(error.to_string()))?
+            .map_err(|error| failed(error.to_string()))
+    };
+    let served = served.await;
+    (running, served)
+}
+
+/// Sees to the venue's first records, lets requests in and says so.
+async fn open_doors(
+    args: &ServeArgs,
+    venue: &Venue,
+    engine: &Engine,
+    operator_key: Option<&str>,
+    address: SocketAddr,
 ) -> Result<(), Failure> {
-    let mut signals = Signals::listen()?;
-    let engine = running.engine();
     // A demo's journal keeps its public keys, however it is started.
     if seed::is_a_demo(&engine.read()) {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
-    bootstrap(&engine, operator_key, announce).await?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::Failed(format!("no address to listen on: {error}")))?;
+    bootstrap(engine, operator_key, announce).await?;
     if args.demo {
-        seed_demo(&engine).await?;
+        seed_demo(engine).await?;
     }
+    venue.open(engine.clone());
     say(&format!("listening on http://{address}"))?;
-    tracing::info!(%address, connections_max = limits.connections_max, "listening");
+    tracing::info!(%address, "listening");
     if args.demo {
         say(&banner::banner(&engine.read(), address))?;
     }
-    api::serve(listener, engine, limits, async move { signals.first().await })
-        .await
-        .map_err(|error| Failure::Failed(format!("serving failed: {error}")))
+    Ok(())
 }
 
 async fn seed_demo(engine: &Engine) -> Result<(), Failure> {

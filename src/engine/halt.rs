@@ -38,6 +38,20 @@ pub enum HaltReason {
     ThreadDied(&'static str),
 }
 
+impl HaltReason {
+    /// The stable code, for those who watch over the process. It says nothing of the state.
+    pub const fn code(self) -> &'static str {
+        match self {
+            HaltReason::JournalFailed => "JOURNAL_FAILED",
+            HaltReason::JournalUnknown => "JOURNAL_UNKNOWN",
+            HaltReason::StateBroken(_) => "STATE_BROKEN",
+            HaltReason::ResultsDiffer(_) => "RESULTS_DIFFER",
+            HaltReason::ReadModelBroken => "READ_MODEL_BROKEN",
+            HaltReason::ThreadDied(_) => "THREAD_DIED",
+        }
+    }
+}
+
 impl From<ReplayFault> for HaltReason {
     fn from(fault: ReplayFault) -> HaltReason {
         match fault {

@@ -3,11 +3,13 @@
 //! At a start the blocks come from the journal, later from the sequencer; the matcher cannot tell.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::Receiver;
 
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
@@ -26,6 +28,8 @@ pub struct Matcher {
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
+    /// Where to tell of the work.
+    pub meter: Arc<Meter>,
 }
 
 impl Matcher {
@@ -33,6 +37,11 @@ impl Matcher {
     /// it. Hands the exchange back.
     pub fn run(mut self) -> Replayer {
         while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
+            let began = Instant::now();
+            // Only what is replayed has nobody's slots: it was counted when it was new.
+            let live = !replies.is_empty();
+            let told = &self.meter.matcher;
+            told.post_blocks_waiting(self.blocks.len());
             let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
             match self.replayer.apply(&block, &mut effects, &mut records) {
                 Ok(()) => {}
@@ -47,11 +56,22 @@ impl Matcher {
                 }
             }
             let applied = Arc::new(AppliedBlock::new(effects, records));
+            if live {
+                let commands = block.records().iter().map(|record| &record.command);
+                for (command, applied) in commands.zip(applied.records()) {
+                    told.count(command, applied.effects);
+                }
+            }
+            self.due.post_results(self.replayer.results());
             if let Err(reason) = self.projector.project(&applied, replies) {
                 self.halt.halt(reason);
                 return self.replayer;
             }
             self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
+            told.post_applied(self.replayer.exchange().sequence());
+            if live {
+                told.apply.count_since(began);
+            }
         }
         self.replayer
     }
@@ -83,7 +103,7 @@ mod tests {
             let sequence = journal.head().sequence.next();
             let mut block = BlockBuilder::new(journal.head());
             let (time, command) = (TimeMs::default(), Command::AdvanceClock);
-            block.push(Record { sequence, time, command }).unwrap();
+            block.push(Record { sequence, time, once: None, command }).unwrap();
             durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
         }
         let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
@@ -93,6 +113,7 @@ mod tests {
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
+            meter: Arc::default(),
         };
         let (slot, mut answer) = ReplySlot::new(None);
         let block = durable.pop().unwrap();

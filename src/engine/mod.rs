@@ -8,6 +8,8 @@
 
 pub mod clock;
 pub mod halt;
+pub mod histogram;
+pub mod meter;
 pub mod pending;
 pub mod due;
 pub mod sequencer;
@@ -21,16 +23,18 @@ pub mod start;
 pub mod past;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use crate::exchange::command::Command;
+use crate::exchange::command::Asked;
 use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
+use meter::Meter;
 use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
@@ -45,8 +49,29 @@ pub struct Engine {
     intake: Sender<Intake>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
+    meter: Arc<Meter>,
     past: Past,
     snapshots: Arc<SnapshotBoard>,
+}
+
+/// A command that was handed in, and what its caller waits for.
+#[derive(Debug)]
+pub struct Asking<T> {
+    answer: oneshot::Receiver<Result<Answer, Refusal>>,
+    seen: oneshot::Receiver<T>,
+    halt: Arc<Halt>,
+}
+
+impl<T> Asking<T> {
+    /// What came of it, and what was seen just after it.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    pub async fn came(mut self) -> Result<(Answer, T), Refusal> {
+        let answer = self.answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
+        let seen = self.seen.try_recv().map_err(|_| self.halt.unanswered())?;
+        Ok((answer, seen))
+    }
 }
 
 impl Engine {
@@ -55,7 +80,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Refusal`], which says whether the command may have been accepted.
-    pub async fn submit(&self, command: Command) -> Result<Answer, Refusal> {
+    pub async fn submit(&self, command: impl Into<Asked>) -> Result<Answer, Refusal> {
         let answer = self.submit_detached(command)?;
         answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))
     }
@@ -67,18 +92,29 @@ impl Engine {
     /// As [`Engine::submit`].
     pub async fn submit_and_look<T: Send + 'static>(
         &self,
-        command: Command,
+        command: impl Into<Asked>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<(Answer, T), Refusal> {
-        let (shows, mut arrives) = oneshot::channel();
+        self.ask_and_look(command, look)?.came().await
+    }
+
+    /// As [`Engine::submit_and_look`], without waiting: commands handed in by one caller keep their
+    /// order, and those handed in together share a block.
+    ///
+    /// # Errors
+    /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
+    pub fn ask_and_look<T: Send + 'static>(
+        &self,
+        command: impl Into<Asked>,
+        look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
+    ) -> Result<Asking<T>, Refusal> {
+        let (shows, seen) = oneshot::channel();
         let look: Look = Box::new(move |read_model, applied| {
             // The caller may have gone away meanwhile.
             drop(shows.send(look(read_model, applied)));
         });
-        let answer = self.hand_in(command, Some(look))?;
-        let answer = answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))?;
-        let seen = arrives.try_recv().map_err(|_| self.halt.unanswered())?;
-        Ok((answer, seen))
+        let answer = self.hand_in(command.into(), Some(look))?;
+        Ok(Asking { answer, seen, halt: Arc::clone(&self.halt) })
     }
 
     /// Hands a command in without waiting for its answer; commands handed in by one caller keep
@@ -88,21 +124,22 @@ impl Engine {
     /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
     pub fn submit_detached(
         &self,
-        command: Command,
+        command: impl Into<Asked>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
-        self.hand_in(command, None)
+        self.hand_in(command.into(), None)
     }
 
     fn hand_in(
         &self,
-        command: Command,
+        asked: Asked,
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         if let Some(reason) = self.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (reply, answer) = ReplySlot::new(look);
-        match self.intake.try_send(Intake::Command(Pending { command, reply })) {
+        let since = Instant::now();
+        match self.intake.try_send(Intake::Command(Pending { asked, reply, since })) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
@@ -112,6 +149,16 @@ impl Engine {
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
         self.read_model.read()
+    }
+
+    /// How many commands wait for the sequencer.
+    pub fn intake_waiting(&self) -> usize {
+        self.intake.len()
+    }
+
+    /// What the engine's stations tell of their work.
+    pub const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
     }
 
     /// What was, from the journal.

@@ -3,12 +3,13 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::halt::HaltReason;
 use crate::exchange::Exchange;
-use crate::exchange::command::{Command, Record};
+use crate::exchange::command::{Asked, Record};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Listener;
@@ -55,9 +56,11 @@ impl fmt::Debug for ReplySlot {
 #[derive(Debug)]
 pub struct Pending {
     /// What is asked.
-    pub command: Command,
+    pub asked: Asked,
     /// Where the answer goes.
     pub reply: ReplySlot,
+    /// When it was handed in: only ever told, never acted on.
+    pub since: Instant,
 }
 
 /// What the intake takes.

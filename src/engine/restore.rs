@@ -13,7 +13,7 @@ use crate::journal::JournalError;
 use crate::journal::block::{ChainHash, Head};
 use crate::journal::reader::JournalReader;
 use crate::journal::replay::Replayer;
-use crate::journal::snapshot::folder::{OpenSnapshot, SnapshotFolder};
+use crate::journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
 use crate::journal::snapshot::{Kind, Point, SnapshotDamage};
 use crate::projection::ReadModel;
 
@@ -106,8 +106,11 @@ pub fn newest(
     limit: Sequence,
     pace: &mut Pace,
 ) -> Result<Restored, Ended> {
-    for sequence in listed(folder) {
-        if sequence > limit {
+    let views = listed(folder, Kind::Views);
+    for (newer, sequence) in listed(folder, Kind::State).into_iter().enumerate() {
+        // An old state without views is as it should be: kept to look at the past from.
+        let old = newer >= VIEWS_KEPT && !views.contains(&sequence);
+        if old || sequence > limit {
             continue;
         }
         match restore(folder, journal, sequence, pace) {
@@ -127,7 +130,7 @@ pub fn newest_state(
     after: Sequence,
     limit: Sequence,
 ) -> Option<(Replayer, Head)> {
-    let listed = listed(folder).into_iter();
+    let listed = listed(folder, Kind::State).into_iter();
     for sequence in listed.filter(|sequence| *sequence > after && *sequence <= limit) {
         match restore_state(folder, journal, sequence) {
             Ok(state) => return Some(state),
@@ -137,9 +140,9 @@ pub fn newest_state(
     None
 }
 
-/// The snapshots there are, newest first.
-fn listed(folder: &SnapshotFolder) -> Vec<Sequence> {
-    folder.list(Kind::State).unwrap_or_else(|error| {
+/// The snapshots there are of a kind, newest first.
+fn listed(folder: &SnapshotFolder, kind: Kind) -> Vec<Sequence> {
+    folder.list(kind).unwrap_or_else(|error| {
         tracing::warn!(%error, "the folder of snapshots cannot be read");
         Vec::new()
     })

@@ -4,16 +4,17 @@
 //! one, so an idle venue answers at once and a busy one fills larger blocks.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::meter::Meter;
 use super::pending::{Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
-use crate::exchange::command::{Command, Record};
+use crate::exchange::command::{Asked, Command, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
 use crate::journal::{Durable, Journal, JournalError, record};
@@ -54,6 +55,8 @@ pub struct Sequencer<J> {
     pub due: Arc<DueBoard>,
     /// Why to stop.
     pub halt: Arc<Halt>,
+    /// Where to tell of the work.
+    pub meter: Arc<Meter>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
@@ -63,7 +66,7 @@ pub struct Sequencer<J> {
 }
 
 /// A command waiting for its block, and whoever waits for it.
-type Waiting = (Command, Option<ReplySlot>);
+type Waiting = (Asked, Option<ReplySlot>);
 
 /// A block being filled.
 struct OpenBlock {
@@ -80,15 +83,16 @@ impl OpenBlock {
     }
 
     /// Stamps a command as the next record; gives it back when the block is full.
-    fn push(&mut self, (command, reply): Waiting) -> Option<Waiting> {
+    fn push(&mut self, (asked, reply): Waiting) -> Option<Waiting> {
         let sequence = self.last.next();
-        match self.builder.push(Record { sequence, time: self.time, command }) {
+        let Asked { once, command } = asked;
+        match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
                 self.replies.push(reply);
                 None
             }
-            Err(Refill(record)) => Some((record.command, reply)),
+            Err(Refill(Record { once, command, .. })) => Some((Asked { once, command }, reply)),
         }
     }
 }
@@ -101,9 +105,10 @@ impl<J: Journal> Sequencer<J> {
         blocks: Sender<Sequenced>,
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
+        meter: Arc<Meter>,
     ) -> Sequencer<J> {
         let (last_clock, last_records, stopping) = (Sequence::ZERO, 0, false);
-        Sequencer { journal, intake, blocks, due, halt, last_clock, last_records, stopping }
+        Sequencer { journal, intake, blocks, due, halt, meter, last_clock, last_records, stopping }
     }
 
     /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
@@ -152,7 +157,7 @@ impl<J: Journal> Sequencer<J> {
     fn wait(&mut self) -> Option<Waiting> {
         while !self.stopping {
             if self.due.wants_clock(self.now(), self.last_clock) {
-                return Some((Command::AdvanceClock, None));
+                return Some((Command::AdvanceClock.into(), None));
             }
             match self.intake.recv_timeout(DUE_CHECK_EVERY) {
                 Ok(intake) => {
@@ -180,12 +185,13 @@ impl<J: Journal> Sequencer<J> {
 
     /// A command that a record can hold; any other is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
-        let Intake::Command(Pending { command, reply }) = intake else {
+        let Intake::Command(Pending { asked, reply, since }) = intake else {
             self.stopping = true;
             return None;
         };
-        if record::admit(&command).is_ok() {
-            return Some((command, Some(reply)));
+        self.meter.sequencer.intake_wait.count_since(since);
+        if record::admit(&asked).is_ok() {
+            return Some((asked, Some(reply)));
         }
         refuse([reply], Refusal::TooLarge);
         None
@@ -199,9 +205,9 @@ impl<J: Journal> Sequencer<J> {
         }
         let mut open = OpenBlock::after(self.journal.head(), self.now());
         // What is due comes before what is asked (semantics 3).
-        let asked = first.0 != Command::AdvanceClock;
+        let asked = first.0.command != Command::AdvanceClock;
         if asked && self.due.wants_clock(open.time, self.last_clock) {
-            open.push((Command::AdvanceClock, None));
+            open.push((Command::AdvanceClock.into(), None));
             self.last_clock = open.last;
         }
         if !asked {
@@ -236,7 +242,8 @@ impl<J: Journal> Sequencer<J> {
     }
 
     fn make_durable(&mut self, open: OpenBlock) -> Result<(), HaltReason> {
-        let OpenBlock { builder, replies, .. } = open;
+        let OpenBlock { builder, replies, last, .. } = open;
+        let began = Instant::now();
         let appended = match builder.build(self.due.results()) {
             Ok(block) => self.journal.append(block).map_err(|error| match error {
                 JournalError::Unknown { .. } => (HaltReason::JournalUnknown, error.to_string()),
@@ -246,6 +253,10 @@ impl<J: Journal> Sequencer<J> {
         };
         match appended {
             Ok(block) => {
+                let told = &self.meter.sequencer;
+                told.append.count_since(began);
+                told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
+                told.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
                     let died = HaltReason::ThreadDied("matcher");
                     let reason = self.halt.reason().unwrap_or(died);

@@ -13,6 +13,7 @@ use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::Matcher;
+use super::meter::{Gauges, Meter};
 use super::pace::Pace;
 use super::past::{Bounds, Past};
 use super::pending::Intake;
@@ -118,12 +119,26 @@ pub fn start_with<J: Journal + 'static>(
     journal: J,
     snapshots: Option<Snapshots>,
 ) -> Result<Running, StartError> {
+    start_metered(journal, snapshots, Arc::default())
+}
+
+/// As [`start_with`], telling `meter` of the work from the first moment on.
+///
+/// # Errors
+/// [`StartError`]; nothing was changed.
+pub fn start_metered<J: Journal + 'static>(
+    journal: J,
+    snapshots: Option<Snapshots>,
+    meter: Arc<Meter>,
+) -> Result<Running, StartError> {
+    meter.sequencer.post_replay_head(journal.head().sequence);
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
     let reader = journal.reader();
     let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
     let began = replayer.results();
     due.post(replayer.exchange().next_due(), began);
+    meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
@@ -135,11 +150,12 @@ pub fn start_with<J: Journal + 'static>(
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
+        meter: Arc::clone(&meter),
     };
+    let (stop, told) = (Arc::clone(&halt), Arc::clone(&meter));
+    let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, told);
     let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
     let past = Past::new(reader.clone(), states, Bounds::STANDARD);
-    let mut sequencer =
-        Sequencer::new(journal, commands, durable, Arc::clone(&due), Arc::clone(&halt));
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -150,7 +166,7 @@ pub fn start_with<J: Journal + 'static>(
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, past, snapshots: Arc::clone(&board) };
+    let engine = Engine { intake, read_model, halt, past, meter, snapshots: Arc::clone(&board) };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {
@@ -163,8 +179,7 @@ pub fn start_with<J: Journal + 'static>(
     let snapshotter = match snapshots {
         Some(Snapshots { folder, every: Some(every) }) => {
             let (ends, ending) = bounded(0);
-            let pace = Pace::background(ending);
-            let last = began.through;
+            let (pace, last) = (Pace::background(ending), began.through);
             let snapshotter =
                 Snapshotter { folder, every, journal: reader, due, board, pace, last };
             // Not one of those whose end halts the engine: the venue goes on without snapshots.
@@ -201,6 +216,20 @@ fn spawn<T: Send + 'static>(
     })
 }
 
+/// How far the archive is, among the engine's figures.
+fn tell_of_archive(gauges: &Gauges, board: &Arc<ArchiveBoard>) {
+    type Read = fn(ArchiveStatus) -> u64;
+    let figures: [(&'static str, &'static str, Read); 3] = [
+        ("archive_sequence", "The last record in the archive", |status| status.archived.get()),
+        ("archive_behind_records", "Durable records not archived yet", |status| status.behind),
+        ("archive_failures", "Failed tries to write to the archive", |status| status.failures),
+    ];
+    for (name, help, read) in figures {
+        let board = Arc::clone(board);
+        gauges.add(name, help, move || i64::try_from(read(board.status())).unwrap_or(i64::MAX));
+    }
+}
+
 impl Running {
     /// A handle for callers.
     pub fn engine(&self) -> Engine {
@@ -215,6 +244,7 @@ impl Running {
         let (going_on, ended) = bounded(0);
         let board = Arc::new(ArchiveBoard::new(archive.head().sequence, journal.clone()));
         let archiver = Archiver::new(archive, journal, Arc::clone(&board), ended);
+        tell_of_archive(&self.engine.meter().gauges, &board);
         let posted = Arc::clone(&board);
         let archiver =
             std::thread::Builder::new().name("archiver".to_owned()).spawn(move || {

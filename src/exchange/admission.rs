@@ -29,6 +29,8 @@ impl Exchange {
         if let Some(trader) = terms.copy_from {
             self.known_user(trader)?;
         }
+        self.admit_trading(terms.user)?;
+        self.admit_alive(terms.user, at)?;
         let market = self.public_market(terms.market)?;
         if market.status_at(at.time) != MarketStatus::Active {
             return Err(Stop::Refused(Reject::MarketNotActive));
@@ -59,7 +61,7 @@ impl Exchange {
     pub(super) fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
         if order.condition.post_only() {
             for slot in self.reachable(order)? {
-                if !self.orders.get(slot)?.expired(at.time) {
+                if self.gone(self.orders.get(slot)?, at.time)?.is_none() {
                     return Err(Stop::Refused(Reject::PostOnlyWouldCross));
                 }
             }
@@ -74,7 +76,7 @@ impl Exchange {
         let mut found = Lots::ZERO;
         for slot in self.reachable(order)? {
             let maker = self.orders.get(slot)?;
-            if maker.expired(at.time) {
+            if self.gone(maker, at.time)?.is_some() {
                 continue;
             }
             if maker.user == order.user {
@@ -107,7 +109,6 @@ impl Exchange {
     /// A resting order of this user. The exchange keeps no memory of orders that no longer stand
     /// (script `pitfall_unknown_id`).
     pub(super) fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
-        self.known_user(user)?;
         let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;
         if self.orders.get(slot)?.user == user {
             Ok(slot)

@@ -3,7 +3,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::rules::Rules;
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -170,11 +170,44 @@ pub struct PlaceOrder {
     pub valid_until: Option<TimeMs>,
     /// The trader whose bet this copies; shown on the position it opens.
     pub copy_from: Option<UserNo>,
+    /// The owner's own name for it: placed again under this name, it is not placed twice.
+    pub client_order_id: Option<Token>,
+}
+
+/// What may be asked: by one user, or by anybody. Later ones allow less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum TradingMode {
+    /// Everything.
+    #[default]
+    Normal,
+    /// Orders may be cancelled, not placed or amended.
+    CancelOnly,
+    /// Orders stay as they are, but for what the clock does to them.
+    ReadOnly,
+}
+
+impl TradingMode {
+    /// The interface's name of the mode.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TradingMode::Normal => "normal",
+            TradingMode::CancelOnly => "cancel-only",
+            TradingMode::ReadOnly => "read-only",
+        }
+    }
+
+    /// The mode of this name.
+    pub fn named(name: &str) -> Option<TradingMode> {
+        let all = [TradingMode::Normal, TradingMode::CancelOnly, TradingMode::ReadOnly];
+        all.into_iter().find(|mode| mode.name() == name)
+    }
 }
 
 /// What an API key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// Reads for its user.
+    Reader,
     /// Trades and reads for its user.
     Trader,
     /// Also runs the venue.
@@ -318,8 +351,35 @@ pub enum Command {
         market: Option<MarketNo>,
     },
     /// Lets everything happen that is due by this record's time: deadlines, the ends of dispute
-    /// windows, expiries (semantics 3).
+    /// windows and heartbeats, expiries (semantics 3).
     AdvanceClock,
+    /// A sign of life: unless another comes in time, the user's orders are cancelled.
+    Heartbeat {
+        /// Whose.
+        user: UserNo,
+        /// Seconds until then; zero: never.
+        timeout_seconds: u32,
+    },
+    /// Says what anybody may ask.
+    SetVenueMode {
+        /// From now on.
+        mode: TradingMode,
+    },
+    /// Says what one user may ask.
+    SetUserMode {
+        /// User.
+        user: UserNo,
+        /// From now on.
+        mode: TradingMode,
+    },
+    /// Bounds what a user may lose.
+    SetExposureLimit {
+        /// User.
+        user: UserNo,
+        /// What reserved money and the cost of contracts held may come to when an order is
+        /// accepted; `None` is no limit.
+        limit: Option<Money>,
+    },
 }
 
 /// A command with its place: what was asked, when, as which number.
@@ -329,6 +389,40 @@ pub struct Record {
     pub sequence: Sequence,
     /// The sequencer's time; never earlier than the record's before.
     pub time: TimeMs,
+    /// Under which key it was asked, if asking again must do nothing more.
+    pub once: Option<Box<Once>>,
     /// What was asked.
     pub command: Command,
+}
+
+/// A command on its way to its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Under which key it is asked, if asking again must do nothing more.
+    pub once: Option<Box<Once>>,
+    /// What is asked.
+    pub command: Command,
+}
+
+impl From<Command> for Asked {
+    fn from(command: Command) -> Asked {
+        Asked { once: None, command }
+    }
+}
+
+/// SHA-256 of what a request asks for, however it is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BodyHash(pub [u8; 32]);
+
+/// A caller's key, under which the same is done once however often it is asked (semantics 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Once {
+    /// Who asks.
+    pub caller: UserNo,
+    /// The caller's key.
+    pub key: Token,
+    /// Which of the commands that the caller asked for together.
+    pub part: u8,
+    /// What the caller asked for, all parts together.
+    pub body: BodyHash,
 }

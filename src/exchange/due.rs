@@ -1,9 +1,9 @@
-//! What is due when: deadlines, the ends of dispute windows, expiries (semantics 3).
+//! What is due when: deadlines, the ends of dispute windows and heartbeats, expiries (semantics 3).
 
 use std::collections::BTreeSet;
 
 use super::effect::{CancelReason, Effect};
-use super::ids::{MarketNo, OrderNo};
+use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::lifecycle::Trigger;
 use super::units::TimeMs;
@@ -19,6 +19,8 @@ pub enum Due {
     Deadline(MarketNo),
     /// A market pays out.
     WindowEnd(MarketNo),
+    /// A user's switch runs out.
+    Heartbeat(UserNo),
 }
 
 /// Everything that is due at some time, in order.
@@ -75,6 +77,7 @@ impl Exchange {
                 }
                 Due::Deadline(market) => self.pull(market, Trigger::Close, at, effects)?,
                 Due::WindowEnd(market) => self.pull(market, Trigger::Settle, at, effects)?,
+                Due::Heartbeat(user) => self.run_out(user, at, effects)?,
             }
         }
         Ok(())

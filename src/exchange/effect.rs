@@ -6,7 +6,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::command::{Direction, KeyHash, PlaceOrder, Role};
+use super::command::{Direction, KeyHash, PlaceOrder, Role, TradingMode};
 use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
 use super::lifecycle::MarketStatus;
 use super::reject::Reject;
@@ -30,6 +30,8 @@ pub enum CancelReason {
     MarketClosed,
     /// Its market was voided.
     MarketVoided,
+    /// Its owner gave no sign of life in time.
+    HeartbeatExpired,
 }
 
 /// One of the two orders of a trade, as the trade left it.
@@ -80,6 +82,18 @@ pub struct Holding {
 pub enum Effect {
     /// The command was refused; the only effect of its record.
     Refused(Reject),
+    /// The same was asked before, under the same client order id or idempotency key, and done by
+    /// the record `first`; the only effect of its record.
+    Repeated {
+        /// The record that did it.
+        first: Sequence,
+    },
+    /// What this record came to is the answer to every repetition of it, at least until then, and
+    /// while the order that it placed stands. The last effect of its record.
+    AnswerKept {
+        /// First moment at which it may be forgotten.
+        until: TimeMs,
+    },
     /// The venue opened.
     VenueOpened(Rules),
     /// A user was created.
@@ -133,6 +147,38 @@ pub enum Effect {
         available: Money,
         /// Money that backs resting orders.
         reserved: Money,
+    },
+    /// A user's dead man's switch was set.
+    HeartbeatSet {
+        /// User.
+        user: UserNo,
+        /// When it runs out; `None`: never.
+        until: Option<TimeMs>,
+    },
+    /// A user's switch ran out. The orders are cancelled in the same record, and new ones are
+    /// refused until it is set again.
+    HeartbeatExpired {
+        /// User.
+        user: UserNo,
+    },
+    /// What anybody may ask, from now on.
+    VenueModeSet {
+        /// The mode.
+        mode: TradingMode,
+    },
+    /// What a user may ask, from now on.
+    UserModeSet {
+        /// User.
+        user: UserNo,
+        /// The mode.
+        mode: TradingMode,
+    },
+    /// What a user may be exposed to, from now on.
+    ExposureLimitSet {
+        /// User.
+        user: UserNo,
+        /// The limit; `None` is none.
+        limit: Option<Money>,
     },
     /// A category was created.
     CategoryCreated {

@@ -149,10 +149,59 @@ impl OrderNo {
     }
 }
 
+/// Longest name that a client may give.
+pub const TOKEN_BYTES_MAX: usize = 64;
+
+/// A name that a client gave to something of its own: 1 to [`TOKEN_BYTES_MAX`] visible ASCII
+/// characters, kept in place so that an order with one is still copied as it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token([u8; TOKEN_BYTES_MAX]);
+
+impl Token {
+    /// The name, if it is one.
+    pub fn new(text: &str) -> Option<Token> {
+        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let mut bytes = [0; TOKEN_BYTES_MAX];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        (visible && !text.is_empty()).then_some(Token(bytes))
+    }
+
+    /// As the client wrote it.
+    pub fn as_str(&self) -> &str {
+        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(TOKEN_BYTES_MAX);
+        let text = self.0.get(..length).map(str::from_utf8);
+        text.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({:?})", self.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_token_is_1_to_64_visible_characters() {
+        let longest = "~".repeat(TOKEN_BYTES_MAX);
+        for good in ["!", "a-1", "\"\\", &longest] {
+            assert_eq!(Token::new(good).unwrap().as_str(), good);
+        }
+        let longer = "a".repeat(TOKEN_BYTES_MAX + 1);
+        for bad in ["", " ", "a b", "a\n", "\u{7f}", "é", "a\0", &longer] {
+            assert_eq!(Token::new(bad), None, "{bad:?}");
+        }
+    }
 
     #[test]
     fn an_id_looks_like_a_uuid_v7_of_its_time() {

@@ -72,6 +72,7 @@ impl Exchange {
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
         self.check_backing()?;
+        self.repeats.check()?;
         for (market, _) in self.markets_numbered() {
             self.check_book(market)?;
         }
@@ -82,6 +83,7 @@ impl Exchange {
     /// no contracts in every market.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = MoneySum::ZERO;
+        let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
         for (_, account) in self.ledger.accounts() {
             if account.available.is_negative() || account.reserved.is_negative() {
                 return Err(Broken::Negative);
@@ -90,7 +92,9 @@ impl Exchange {
         }
         for (market, _) in self.markets_numbered() {
             let (mut yes, mut no) = (Lots::ZERO, Lots::ZERO);
-            for (_, position) in self.ledger.positions_sorted(market)? {
+            for (user, position) in self.ledger.positions_sorted(market)? {
+                let cost = costs.entry(user).or_insert(MoneySum::ZERO);
+                *cost = cost.plus(position.yes.cost)?.plus(position.no.cost)?;
                 yes = yes.plus(position.yes.held)?;
                 no = no.plus(position.no.held)?;
                 if !position.yes.free()?.min(position.no.free()?).is_zero() {
@@ -109,6 +113,11 @@ impl Exchange {
                 return Err(Broken::ContractsNotConserved);
             }
             total = total.plus(SettlementPrice::ONE.times(yes)?)?;
+        }
+        for (user, _) in self.ledger.accounts() {
+            if self.ledger.costs_of(user)? != costs.remove(&user).unwrap_or(MoneySum::ZERO) {
+                return Err(Broken::MoneyNotConserved);
+            }
         }
         if total == self.ledger.net_deposits() { Ok(()) } else { Err(Broken::MoneyNotConserved) }
     }

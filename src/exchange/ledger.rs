@@ -45,6 +45,12 @@ impl Position {
         }
     }
 
+    /// What the contracts of yes and of no cost. Not summed: together they may be more money than
+    /// there is.
+    pub const fn costs(&self) -> [Money; 2] {
+        [self.yes.cost, self.no.cost]
+    }
+
     const fn holding_mut(&mut self, outcome: Outcome) -> &mut Holding {
         match outcome {
             Outcome::Yes => &mut self.yes,
@@ -102,12 +108,12 @@ impl Purse {
 
     /// Whether there is cash for the cash-backed part of an order with this limit.
     pub fn affords(&self, order: Terms, backing: Backing) -> Result<bool, Broken> {
-        Ok(order.own_limit().times(backing.cash)? <= self.account.available)
+        Ok(order.cash(backing)? <= self.account.available)
     }
 
     /// Sets aside what backs an order.
     pub fn lock(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
-        let cash = order.own_limit().times(backing.cash)?;
+        let cash = order.cash(backing)?;
         self.account.available = self.account.available.take(cash)?;
         self.account.reserved = self.account.reserved.plus(cash)?;
         let closes = self.position.holding_mut(order.direction.closes());
@@ -117,7 +123,7 @@ impl Purse {
 
     /// Gives back what backed an order, or the part of one that will not be filled.
     pub fn release(&mut self, order: Terms, backing: Backing) -> Result<(), Broken> {
-        let cash = order.own_limit().times(backing.cash)?;
+        let cash = order.cash(backing)?;
         self.account.reserved = self.account.reserved.take(cash)?;
         self.account.available = self.account.available.plus(cash)?;
         let closes = self.position.holding_mut(order.direction.closes());
@@ -181,6 +187,11 @@ impl Terms {
     const fn own_limit(self) -> Tick {
         self.direction.own_price(self.limit)
     }
+
+    /// The cash that backs an order.
+    pub fn cash(self, backing: Backing) -> Result<Money, Broken> {
+        Ok(self.own_limit().times(backing.cash)?)
+    }
 }
 
 /// What a settled holder got.
@@ -211,6 +222,8 @@ struct Holders {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     accounts: Vec<Account>,
+    /// What each user's contracts cost, in all markets.
+    costs: Vec<MoneySum>,
     markets: Vec<Holders>,
     net_deposits: MoneySum,
 }
@@ -219,6 +232,7 @@ impl Ledger {
     /// Opens an empty account; users are numbered in order.
     pub fn add_user(&mut self) {
         self.accounts.push(Account::default());
+        self.costs.push(MoneySum::ZERO);
     }
 
     /// Makes room for a market's positions; markets are numbered in order.
@@ -234,6 +248,16 @@ impl Ledger {
     /// A user's money.
     pub fn account(&self, user: UserNo) -> Result<Account, Broken> {
         self.accounts.get(user.index()).copied().ok_or(Broken::Dangling)
+    }
+
+    /// What a user's contracts cost, in all markets.
+    pub fn costs_of(&self, user: UserNo) -> Result<MoneySum, Broken> {
+        self.costs.get(user.index()).copied().ok_or(Broken::Dangling)
+    }
+
+    /// What a user may lose: what is reserved, and what the contracts cost.
+    pub fn exposure(&self, user: UserNo) -> Result<MoneySum, Broken> {
+        Ok(self.costs_of(user)?.plus(self.account(user)?.reserved)?)
     }
 
     /// All deposits less all withdrawals.
@@ -268,7 +292,13 @@ impl Ledger {
     /// Puts a purse back.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
         *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
+        let costs = self.costs.get_mut(user.index()).ok_or(Broken::Dangling)?;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
+        let row = holders.rows_by_user.get(&user).and_then(|row| holders.rows.get(*row as usize));
+        let before = row.map(|(_, position)| position.costs()).unwrap_or_default();
+        for (was, is) in before.into_iter().zip(purse.position.costs()) {
+            *costs = costs.minus(was)?.plus(is)?;
+        }
         if let Some(row) = holders.rows_by_user.get(&user) {
             holders.rows.get_mut(*row as usize).ok_or(Broken::Dangling)?.1 = purse.position;
         } else if purse.position != Position::default() {
@@ -328,6 +358,8 @@ impl Ledger {
             let realised = position.realised.plus(payout)?.minus(yes.cost)?.minus(no.cost)?;
             let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
             account.available = account.available.plus(payout)?;
+            let costs = self.costs.get_mut(user.index()).ok_or(Broken::Dangling)?;
+            *costs = costs.minus(yes.cost)?.minus(no.cost)?;
             settlements.push(Settlement { user, yes: yes.held, no: no.held, payout, realised });
         }
         *self.markets.get_mut(market.index()).ok_or(Broken::Dangling)? = Holders::default();

@@ -7,7 +7,6 @@ use super::effect::{CancelReason, Effect};
 use super::ids::MarketNo;
 use super::invariant::Broken;
 use super::lifecycle::{MarketStatus, Trigger};
-use super::orders::Order;
 use super::reject::Reject;
 use super::units::{SettlementPrice, TimeMs};
 use super::{Exchange, Stamp, Stop};
@@ -57,20 +56,6 @@ impl Market {
             }
             MarketStatus::Resolved if window_over => MarketStatus::Settled,
             status => status,
-        }
-    }
-
-    /// Why an order that stands here would be gone at `now`, had every clock come in time:
-    /// whichever came first, its expiry or the market's deadline; of the two at one moment, the
-    /// expiry, as on the schedule. `None` while it rightly stands. Holds until the market's
-    /// deadline is moved.
-    pub fn overtaken(&self, order: &Order, now: TimeMs) -> Option<CancelReason> {
-        if order.expired(now.min(self.deadline)) {
-            Some(CancelReason::Expired)
-        } else if now >= self.deadline {
-            Some(CancelReason::MarketClosed)
-        } else {
-            None
         }
     }
 }

@@ -34,6 +34,7 @@ impl Exchange {
         let backing = purse.backing_for(terms.wording.direction(), terms.quantity)?;
         let mut order = Order::new(OrderNo(at.sequence), terms, backing);
         admit_backing(&order, &purse)?;
+        self.admit_exposure(&order, &purse)?;
         self.admit_crossing(&order, at)?;
 
         effects.push(Effect::OrderAccepted { order: order.no, terms: *terms });
@@ -63,9 +64,12 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
         let before = *self.orders.get(slot)?;
-        if before.expired(at.time) {
+        let over = self.standings.of(user).heartbeat.over(at.time);
+        if before.expired(at.time) || over {
             return Err(Stop::Refused(Reject::OrderNotOpen));
         }
         let state = self.market_state(before.market)?;
@@ -86,6 +90,7 @@ impl Exchange {
         purse.release(before.terms(), before.backing)?;
         order.backing = purse.backing_for(order.direction(), remaining)?;
         admit_backing(&order, &purse)?;
+        self.admit_exposure(&order, &purse)?;
         if !kept_place {
             self.admit_crossing(&order, at)?;
         }
@@ -127,6 +132,8 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        self.admit_cancelling(user)?;
         let slot = self.find_own(user, no)?;
         Ok(self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?)
     }
@@ -140,6 +147,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.known_user(user)?;
+        self.admit_cancelling(user)?;
         if let Some(market) = market {
             self.public_market(market)?;
         }
@@ -167,8 +175,8 @@ impl Exchange {
             let Some(best) = book.crossed_by(taker.direction(), taker.price) else { break };
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
-            if maker.expired(at.time) {
-                self.withdraw(slot, CancelReason::Expired, effects)?;
+            if let Some(reason) = self.gone(maker, at.time)? {
+                self.withdraw(slot, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
@@ -288,7 +296,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
-        let due = self.market_state(order.market)?.overtaken(order, at.time);
+        let due = self.gone(order, at.time)?;
         self.withdraw(slot, due.unwrap_or(reason), effects)
     }
 

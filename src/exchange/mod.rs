@@ -25,6 +25,8 @@ pub mod due;
 pub mod admission;
 pub mod matching;
 pub mod venue;
+pub mod repeats;
+pub mod standing;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -41,7 +43,9 @@ use lifecycle::Trigger;
 use market::Market;
 use orders::{Order, OrderPool};
 use reject::Reject;
+use repeats::Repeats;
 use rules::Rules;
+use standing::Standings;
 use units::{Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -57,6 +61,8 @@ pub struct Exchange {
     markets: Vec<Market>,
     orders: OrderPool,
     schedule: Schedule,
+    repeats: Repeats,
+    standings: Standings,
 }
 
 /// The place of the record being applied.
@@ -155,7 +161,8 @@ impl Exchange {
 
     /// Applies the next record and appends what happened to `effects`: at least one effect, unless
     /// a clock found nothing due or a mass cancel nothing to cancel. A refused command changes
-    /// nothing and has the one effect [`Effect::Refused`].
+    /// nothing and has the one effect [`Effect::Refused`]; a repeated one changes nothing and has
+    /// the one effect [`Effect::Repeated`].
     ///
     /// # Errors
     /// [`Broken`] if the record does not follow on the last one, if it opens a venue under rules
@@ -169,7 +176,8 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        match self.dispatch(&record.command, at, effects) {
+        self.forget_repeats(at.time);
+        match self.carry_out(record, at, effects) {
             Ok(()) => Ok(()),
             Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
             Err(Stop::Refused(reject)) => {
@@ -178,6 +186,27 @@ impl Exchange {
             }
             Err(Stop::Broken(broken)) => Err(broken),
         }
+    }
+
+    /// Does what a record asks, unless it was done before under the same name, and keeps in mind
+    /// under which name it was done.
+    fn carry_out(
+        &mut self,
+        record: &Record,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        let before = effects.len();
+        if let Some(first) = self.done_before(record, at)? {
+            effects.push(Effect::Repeated { first });
+            return Ok(());
+        }
+        self.dispatch(&record.command, at, effects)?;
+        // An order that was refused or never taken has no name; see `Repeats`.
+        if effects.len() != before {
+            self.remember(record, at, effects)?;
+        }
+        Ok(())
     }
 
     fn dispatch(
@@ -227,6 +256,15 @@ impl Exchange {
             }
             C::DisputeMarket { market } => self.move_market(*market, Trigger::Dispute, at, effects),
             C::VoidMarket { market, price } => self.void_market(*market, *price, at, effects),
+            C::Heartbeat { user, timeout_seconds } => {
+                self.heartbeat(*user, *timeout_seconds, at, effects)
+            }
+            C::SetVenueMode { mode } => {
+                self.set_venue_mode(*mode, effects);
+                Ok(())
+            }
+            C::SetUserMode { user, mode } => self.set_user_mode(*user, *mode, effects),
+            C::SetExposureLimit { user, limit } => self.set_exposure_limit(*user, *limit, effects),
         }
     }
 }
@@ -242,6 +280,7 @@ mod tests {
         let record = Record {
             sequence: exchange.sequence().next(),
             time: TimeMs::new(1_700_000_000_000).unwrap(),
+            once: None,
             command,
         };
         let mut effects = Vec::new();
@@ -262,6 +301,7 @@ mod tests {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         })
     }
 
@@ -295,6 +335,7 @@ mod tests {
         let record = |sequence, rules| Record {
             sequence,
             time: TimeMs::default(),
+            once: None,
             command: Command::OpenVenue(rules),
         };
         for rules in unknown {

@@ -10,9 +10,24 @@ pub enum Reject {
     /// A second opening, or one under rules that this version does not know.
     #[error("the venue cannot be opened like this")]
     VenueAlreadyOpen,
+    /// The caller used this idempotency key for something else within the last day.
+    #[error("this idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    /// The user gave this client order id to another order, which is open or not a day old.
+    #[error("this client order id belongs to another order")]
+    ClientOrderIdReused,
     /// No such user.
     #[error("no such user")]
     UserNotFound,
+    /// The operator lets this user, or anybody, only read.
+    #[error("trading is stopped: orders can be neither placed nor cancelled")]
+    TradingReadOnly,
+    /// The operator lets this user, or anybody, only cancel.
+    #[error("trading is stopped: orders can only be cancelled")]
+    TradingCancelOnly,
+    /// The user's heartbeat has run out.
+    #[error("the heartbeat has run out: send one before the next order")]
+    HeartbeatExpired,
     /// No such key, or another user's.
     #[error("the user has no such key")]
     KeyNotFound,
@@ -62,6 +77,9 @@ pub enum Reject {
     /// Not enough available money.
     #[error("not enough available money")]
     InsufficientFunds,
+    /// The order would expose the user to more than the operator allows.
+    #[error("the order exceeds what this user may be exposed to")]
+    ExposureLimit,
     /// Would have traded at once.
     #[error("a post-only order would have traded at once")]
     PostOnlyWouldCross,
@@ -75,10 +93,15 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 22] = [
+    pub const ALL: [Reject; 28] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
+        Reject::IdempotencyKeyReused,
+        Reject::ClientOrderIdReused,
         Reject::UserNotFound,
+        Reject::TradingReadOnly,
+        Reject::TradingCancelOnly,
+        Reject::HeartbeatExpired,
         Reject::KeyNotFound,
         Reject::KeyTaken,
         Reject::CategoryNotFound,
@@ -95,6 +118,7 @@ impl Reject {
         Reject::OpenOrderLimit,
         Reject::ReduceOnlyExceeded,
         Reject::InsufficientFunds,
+        Reject::ExposureLimit,
         Reject::PostOnlyWouldCross,
         Reject::DepositLimit,
         Reject::VenueFull,
@@ -105,7 +129,12 @@ impl Reject {
         match self {
             Reject::VenueNotOpen => "VENUE_NOT_OPEN",
             Reject::VenueAlreadyOpen => "VENUE_ALREADY_OPEN",
+            Reject::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
             Reject::UserNotFound => "USER_NOT_FOUND",
+            Reject::TradingReadOnly => "TRADING_READ_ONLY",
+            Reject::TradingCancelOnly => "TRADING_CANCEL_ONLY",
+            Reject::HeartbeatExpired => "HEARTBEAT_EXPIRED",
+            Reject::ClientOrderIdReused => "CLIENT_ORDER_ID_REUSED",
             Reject::KeyNotFound => "KEY_NOT_FOUND",
             Reject::KeyTaken => "KEY_TAKEN",
             Reject::CategoryNotFound => "CATEGORY_NOT_FOUND",
@@ -122,6 +151,7 @@ impl Reject {
             Reject::OpenOrderLimit => "OPEN_ORDER_LIMIT",
             Reject::ReduceOnlyExceeded => "REDUCE_ONLY_EXCEEDED",
             Reject::InsufficientFunds => "INSUFFICIENT_FUNDS",
+            Reject::ExposureLimit => "EXPOSURE_LIMIT",
             Reject::PostOnlyWouldCross => "POST_ONLY_WOULD_CROSS",
             Reject::DepositLimit => "DEPOSIT_LIMIT",
             Reject::VenueFull => "VENUE_FULL",

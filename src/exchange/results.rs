@@ -138,7 +138,7 @@ mod tests {
 
     fn clock(sequence: u64, ms: i64) -> Record {
         let (sequence, time) = (Sequence::new(sequence), TimeMs::new(ms).unwrap());
-        Record { sequence, time, command: Command::AdvanceClock }
+        Record { sequence, time, once: None, command: Command::AdvanceClock }
     }
 
     /// The page's formula, with nothing of the log.

@@ -30,6 +30,9 @@ pub struct Rules {
     /// What all deposits less all withdrawals may come to; a deposit beyond is refused. More
     /// than zero, at most [`MONEY_SUPPLY_CEILING`].
     pub money_supply_max: Money,
+    /// For how long at least a client order id or an idempotency key is remembered, in seconds of
+    /// the records' time (semantics 8: a day).
+    pub repeat_window_seconds: u32,
 }
 
 impl Rules {
@@ -41,6 +44,7 @@ impl Rules {
             user_open_orders_max: 10_000,
             venue_open_orders_max: VENUE_OPEN_ORDERS_CEILING,
             money_supply_max: MONEY_SUPPLY_CEILING,
+            repeat_window_seconds: 24 * 60 * 60,
         }
     }
 

@@ -265,8 +265,14 @@ impl Money {
 
     /// Reads an amount: digits, optionally `.` and 1 to 8 digits; more than zero.
     pub fn parse(text: &str) -> Result<Money, UnitError> {
+        let amount = Money::parse_limit(text)?;
+        if amount == Money::ZERO { Err(UnitError::Range) } else { Ok(amount) }
+    }
+
+    /// Reads what an amount may come to: as an amount, or zero.
+    pub fn parse_limit(text: &str) -> Result<Money, UnitError> {
         let units = i64::try_from(parse_scaled(text, 8)?).map_err(|_| UnitError::Range)?;
-        if units == 0 { Err(UnitError::Range) } else { Ok(Money(units)) }
+        Ok(Money(units))
     }
 }
 
@@ -396,6 +402,16 @@ impl Ratio {
     pub const ZERO: Ratio = Ratio(U64F64::ZERO);
     /// 1, the probability of a winner.
     pub const ONE: Ratio = Ratio(U64F64::ONE);
+
+    /// Its binary digits, lowest first.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_bits().to_le_bytes()
+    }
+
+    /// The ratio of these binary digits.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Ratio {
+        Ratio(U64F64::from_bits(u128::from_le_bytes(bytes)))
+    }
 
     /// The probability that a settlement price states.
     pub fn of_price(price: SettlementPrice) -> Ratio {

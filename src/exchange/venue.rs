@@ -11,6 +11,7 @@ use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;
 use super::rules::Rules;
+use super::standing::Standing;
 use super::units::Money;
 use super::{Exchange, Stamp, Stop};
 
@@ -63,6 +64,7 @@ impl Exchange {
         let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
         self.ledger.add_user();
         self.orders.add_user();
+        self.standings.users.push(Standing::default());
         let (profile_name, profile_pic) = (profile_name.to_owned(), profile_pic.to_owned());
         effects.push(Effect::UserCreated { user, profile_name, profile_pic });
         Ok(())

@@ -2,8 +2,8 @@
 //! journal. One after the other they are one portable file again.
 //!
 //! A member is one write and one sync, so a crash can tear no more than the last one. What is torn
-//! is cut off and written again from the journal; anything else that is not whole is damage, and
-//! is left as it is.
+//! is cut off and written again from the journal; anything else that is not whole, or that a whole
+//! member stands behind, is damage, and is left as it is.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -14,7 +14,8 @@ use super::block::{
     self, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, Block, BlockFault, ChainHash, Head, RawBlock,
 };
 use super::member::{
-    self, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MemberFault, MemberHeader, Members, UnpackError,
+    self, MEMBER_BLOCKS_BYTES, MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader,
+    Members, UnpackError,
 };
 use super::portable::{PortableFile, SEGMENT_SUFFIX, segments, sync_folder_of};
 use super::reader::JournalReader;
@@ -61,6 +62,11 @@ pub enum ArchiveError {
         /// What is wrong with it.
         what: String,
     },
+    /// Its first files are gone: it is no copy of a journal any more.
+    #[error(
+        "ARCHIVE_BEGINNING: the files before {0} are gone; put them back, or name an empty folder"
+    )]
+    Beginning(PathBuf),
     /// The archive goes on where the journal has ended: the journal has lost its tail, or an older
     /// copy was put in its place.
     #[error(
@@ -170,6 +176,12 @@ impl Archive {
         if head == Head::START {
             return Ok(());
         }
+        let first = segments(&self.folder).map_err(|error| failed(&self.folder, error))?;
+        let first = first.and_then(|files| files.front().cloned());
+        let begins = |first: &PathBuf| *first == segment_path(&self.folder, &Head::START);
+        if let Some(first) = first.filter(|first| !begins(first)) {
+            return Err(ArchiveError::Beginning(first));
+        }
         // The first too, so that another journal that is shorter is not taken for a cut one.
         let mut archived = PortableFile::open(&self.folder)
             .map_err(|error| failed(&self.folder, error))?
@@ -275,12 +287,29 @@ fn settle(path: &Path) -> Result<(Option<WholeMember>, Option<Cut>), ArchiveErro
     let failed = |error| failed(path, error);
     let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len().saturating_sub(length);
-    if bytes > TORN_BYTES_MAX {
+    if bytes > TORN_BYTES_MAX || member_follows(path, length).map_err(failed)? {
         let (path, what) = (path.to_owned(), fault.to_string());
         return Err(ArchiveError::Damaged { path, offset: length, what });
     }
     file.set_len(length).and_then(|()| file.sync_all()).map_err(failed)?;
     Ok((last, Some(Cut { path: path.to_owned(), length, bytes })))
+}
+
+/// Whether a whole member begins after `from`: then what is there is not what a crash has left of
+/// the last one.
+fn member_follows(path: &Path, from: u64) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let rest = read_at(&file, from, file.metadata()?.len(), usize::MAX)?;
+    let whole = |at: usize| {
+        let member = rest.get(at..)?;
+        let header = MemberHeader::read(member).ok()?;
+        let packed =
+            member.get(MEMBER_HEADER_BYTES..usize::try_from(header.member_bytes()).ok()?)?;
+        Some(crc32fast::hash(packed) == header.packed_checksum)
+    };
+    let begins = rest.windows(MEMBER_START.len()).enumerate();
+    let mut begins = begins.filter(|(_, window)| *window == MEMBER_START);
+    Ok(begins.any(|(at, _)| whole(at) == Some(true)))
 }
 
 /// Walks a file's members by their lengths, with the checksums of their packed bytes: the last

@@ -324,8 +324,9 @@ impl BlockBuilder {
         } else if record.time < last.1 {
             self.fault = Some(EncodeError::Time(record.sequence));
         } else {
-            let (command, time) = (&record.command, record.time);
-            match record::encode(command, time, &mut self.bytes, BLOCK_BYTES_MAX) {
+            let Record { time, once, command, .. } = &record;
+            let once = once.as_deref();
+            match record::encode(command, once, *time, &mut self.bytes, BLOCK_BYTES_MAX) {
                 Ok(()) => self.records.push(record),
                 Err(EncodeError::TooLarge) if !self.is_empty() => return Err(Refill(record)),
                 Err(fault) => self.fault = Some(fault),

@@ -3,8 +3,9 @@
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
-    Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
 };
+use crate::exchange::ids::Token;
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, TimeMs};
 
@@ -17,7 +18,7 @@ const CURRENCY_LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
 
 /// The record kinds of format version 1: number, version of the body, name. Numbers are never
 /// given twice.
-pub const KINDS: [(u16, u16, &str); 23] = [
+pub const KINDS: [(u16, u16, &str); 27] = [
     (1, 1, "open_venue"),
     (2, 1, "create_user"),
     (3, 1, "add_key"),
@@ -41,6 +42,10 @@ pub const KINDS: [(u16, u16, &str); 23] = [
     (21, 1, "cancel_order"),
     (22, 1, "cancel_orders"),
     (23, 1, "advance_clock"),
+    (24, 1, "heartbeat"),
+    (25, 1, "set_venue_mode"),
+    (26, 1, "set_user_mode"),
+    (27, 1, "set_exposure_limit"),
 ];
 
 /// The number of a command's kind.
@@ -69,6 +74,10 @@ pub const fn kind_of(command: &Command) -> u16 {
         Command::CancelOrder { .. } => 21,
         Command::CancelOrders { .. } => 22,
         Command::AdvanceClock => 23,
+        Command::Heartbeat { .. } => 24,
+        Command::SetVenueMode { .. } => 25,
+        Command::SetUserMode { .. } => 26,
+        Command::SetExposureLimit { .. } => 27,
     }
 }
 
@@ -85,6 +94,9 @@ pub fn check(command: &Command) -> Result<(), BadField> {
         Command::Deposit { amount, .. } | Command::Withdraw { amount, .. } => positive(*amount),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::AmendOrder { quantity: Some(quantity), .. } => order_quantity(*quantity),
+        Command::SetExposureLimit { limit: Some(limit), .. } if limit.is_negative() => {
+            Err(BadField("limit"))
+        }
         _ => Ok(()),
     }
 }
@@ -115,6 +127,11 @@ pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
 /// A stored moment that may be absent.
 pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
     ms.map(|ms| time(ms, field)).transpose()
+}
+
+/// A stored name that a client gave to an order.
+pub fn client_order_id(text: &str) -> Result<Token, BadField> {
+    Token::new(text).ok_or(BadField("client_order_id"))
 }
 
 // Numbers of words start at 1, so that a byte that was never written stands for none of them.
@@ -218,6 +235,7 @@ pub const fn role_number(role: Role) -> u8 {
     match role {
         Role::Trader => 1,
         Role::Operator => 2,
+        Role::Reader => 3,
     }
 }
 
@@ -226,7 +244,27 @@ pub const fn role(number: u8) -> Result<Role, BadField> {
     match number {
         1 => Ok(Role::Trader),
         2 => Ok(Role::Operator),
+        3 => Ok(Role::Reader),
         _ => Err(BadField("role")),
+    }
+}
+
+/// The number of a mode.
+pub const fn mode_number(mode: TradingMode) -> u8 {
+    match mode {
+        TradingMode::Normal => 1,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
+    }
+}
+
+/// The mode of a number.
+pub const fn mode(number: u8) -> Result<TradingMode, BadField> {
+    match number {
+        1 => Ok(TradingMode::Normal),
+        2 => Ok(TradingMode::CancelOnly),
+        3 => Ok(TradingMode::ReadOnly),
+        _ => Err(BadField("mode")),
     }
 }
 
@@ -247,7 +285,8 @@ mod tests {
         for byte in 0..=u8::MAX {
             assert_eq!(outcome(byte, "x").map_or(0, outcome_number), pick(byte, 2));
             assert_eq!(side(byte).map_or(0, side_number), pick(byte, 2));
-            assert_eq!(role(byte).map_or(0, role_number), pick(byte, 2));
+            assert_eq!(mode(byte).map_or(0, mode_number), pick(byte, 3));
+            assert_eq!(role(byte).map_or(0, role_number), pick(byte, 3));
             assert_eq!(self_trade(byte).map_or(0, self_trade_number), pick(byte, 3));
             assert_eq!(condition(byte).map_or(0, condition_number), pick(byte, 4));
             let force = time_in_force(byte, None).map_or(0, |t| time_in_force_number(t).0);

@@ -16,11 +16,13 @@ use super::{Damage, Durable, JournalError, recovery};
 
 /// How the names of an archive's files end; they begin with the first record's number.
 pub const SEGMENT_SUFFIX: &str = ".blocks.gz";
+/// How the name of a file ends while it is being written.
+const PARTIAL_SUFFIX: &str = ".partial";
 
 /// Why an export stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The journal could not be read, or is damaged; the file ends before the damage.
+    /// The journal could not be read, or is damaged; no file was made.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The file could not be written. An existing file is not overwritten.
@@ -47,14 +49,40 @@ pub fn export(
 }
 
 /// Writes verified blocks to a new file and returns once it and its name are on disk; the last
-/// block's head. Tells of each block written.
+/// block's head. Tells of each block written. The file has its name only once it is whole: a part
+/// of a journal would be taken for the whole of a shorter one.
 pub fn export_as(
+    form: Form,
+    blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
+    path: &Path,
+    passed: impl FnMut(&Block),
+) -> Result<Head, ExportError> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+    }
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(PARTIAL_SUFFIX);
+    let partial = PathBuf::from(partial);
+    let written = write_blocks(form, blocks, &partial, passed).and_then(|head| {
+        fs::rename(&partial, path)?;
+        sync_folder_of(path)?;
+        Ok(head)
+    });
+    if written.is_err() {
+        // A remainder that cannot be removed is called partial and harms nobody.
+        drop(fs::remove_file(&partial));
+    }
+    written
+}
+
+fn write_blocks(
     form: Form,
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     path: &Path,
     mut passed: impl FnMut(&Block),
 ) -> Result<Head, ExportError> {
-    let mut out = BufWriter::new(OpenOptions::new().create_new(true).write(true).open(path)?);
+    let file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
+    let mut out = BufWriter::new(file);
     let (mut head, mut member) = (Head::START, Vec::new());
     for block in blocks {
         let block = block?;
@@ -77,7 +105,6 @@ pub fn export_as(
     }
     out.flush()?;
     out.get_ref().sync_all()?;
-    sync_folder_of(path)?;
     Ok(head)
 }
 

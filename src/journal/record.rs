@@ -1,5 +1,6 @@
-//! A record's bytes: our own header of 16 bytes, then a flat struct in bincode, one struct a kind
-//! and version. The only place that knows bincode (journal-format.md, "Records").
+//! A record's bytes: our own header of 16 bytes, the key under which it was asked if there is one,
+//! then a flat struct in bincode, one struct a kind and version. The only place that knows bincode
+//! (journal-format.md, "Records").
 
 mod kinds;
 
@@ -9,7 +10,8 @@ use bincode::{BorrowDecode, Decode, Encode};
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
-use crate::exchange::command::{Command, Record};
+use crate::exchange::command::{Asked, BodyHash, Command, Once, Record};
+use crate::exchange::ids::{Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
 
 /// Bytes before each body: its length, kind, version and time.
@@ -17,7 +19,9 @@ pub const RECORD_HEADER_BYTES: usize = 16;
 /// Largest record, header included: alone it fills a block.
 pub const RECORD_BYTES_MAX: usize = BLOCK_BYTES_MAX - BLOCK_HEADER_BYTES;
 /// Version of every body that this software writes.
-const BODY_VERSION: u16 = 1;
+const BODY_VERSION: u8 = 1;
+/// Flag of a record that was asked under an idempotency key: the key stands before the body.
+const FLAG_ONCE: u8 = 1;
 
 /// Little-endian and fixed-width, because variable-width integers have several spellings and a
 /// hash chain must have one; limited, because a forged length must not allocate.
@@ -38,7 +42,10 @@ pub enum RecordError {
     UnknownKind(u16),
     /// A known kind in a version that this software cannot read.
     #[error("RECORD_UNKNOWN_VERSION: {name} has no version {1}", name = kind_name(*.0))]
-    UnknownVersion(u16, u16),
+    UnknownVersion(u16, u8),
+    /// A flag that has no meaning in this version of the format.
+    #[error("RECORD_UNKNOWN_FLAGS: {name} with flags {1}", name = kind_name(*.0))]
+    UnknownFlags(u16, u8),
     /// The stamp lies before 1970 or after 9999.
     #[error("RECORD_TIME: {0} ms is no moment between 1970 and 9999")]
     Time(i64),
@@ -84,13 +91,15 @@ pub enum EncodeError {
 
 /// Whether a command can be journaled at all. Asked before a command is stamped, so that one
 /// that cannot be written never shares a block with those that can.
-pub fn admit(command: &Command) -> Result<(), EncodeError> {
-    encode(command, TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
+pub fn admit(asked: &Asked) -> Result<(), EncodeError> {
+    let Asked { once, command } = asked;
+    encode(command, once.as_deref(), TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
 }
 
 /// Appends a record's bytes to `out`, which grows to `bytes_max` at most; as it was on error.
 pub fn encode(
     command: &Command,
+    once: Option<&Once>,
     time: TimeMs,
     out: &mut Vec<u8>,
     bytes_max: usize,
@@ -103,8 +112,9 @@ pub fn encode(
     let written = tail
         .write(&[0; 4])
         .and_then(|()| tail.write(&kind.to_le_bytes()))
-        .and_then(|()| tail.write(&BODY_VERSION.to_le_bytes()))
+        .and_then(|()| tail.write(&[BODY_VERSION, once.map_or(0, |_| FLAG_ONCE)]))
         .and_then(|()| tail.write(&time.get().to_le_bytes()))
+        .and_then(|()| once.map_or(Ok(()), |once| tail.put(OnceV1::from(once))))
         .and_then(|()| kinds::spell(command, &mut tail));
     let bytes = out.len().saturating_sub(start);
     let body = u32::try_from(bytes.saturating_sub(RECORD_HEADER_BYTES));
@@ -123,11 +133,11 @@ pub fn encode(
 pub fn decode(bytes: &[u8], sequence: Sequence) -> Result<(Record, usize), RecordError> {
     let (length, rest) = bytes.split_first_chunk::<4>().ok_or(RecordError::Truncated)?;
     let (kind, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::Truncated)?;
-    let (version, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::Truncated)?;
+    let ([version, flags], rest) = rest.split_first_chunk::<2>().ok_or(RecordError::Truncated)?;
     let (stamp, rest) = rest.split_first_chunk::<8>().ok_or(RecordError::Truncated)?;
     let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     let body = rest.get(..length).ok_or(RecordError::Truncated)?;
-    let (kind, version) = (u16::from_le_bytes(*kind), u16::from_le_bytes(*version));
+    let (kind, version, flags) = (u16::from_le_bytes(*kind), *version, *flags);
     let known = fields::KINDS.iter().any(|(number, _, _)| *number == kind);
     if !known {
         return Err(RecordError::UnknownKind(kind));
@@ -138,10 +148,16 @@ pub fn decode(bytes: &[u8], sequence: Sequence) -> Result<(Record, usize), Recor
     let stamp = i64::from_le_bytes(*stamp);
     let time = TimeMs::new(stamp).ok_or(RecordError::Time(stamp))?;
     let bad_field = |BadField(field): BadField| RecordError::Field(kind, field);
-    let command = kinds::read(&Body { kind, bytes: body })?;
+    let mut body = Body { kind, bytes: body };
+    let once = match flags {
+        0 => None,
+        FLAG_ONCE => Some(Box::new(body.split_once()?)),
+        unknown => return Err(RecordError::UnknownFlags(kind, unknown)),
+    };
+    let command = kinds::read(&body)?;
     fields::check(&command).map_err(bad_field)?;
     let taken = RECORD_HEADER_BYTES.saturating_add(length);
-    Ok((Record { sequence, time, command }, taken))
+    Ok((Record { sequence, time, once, command }, taken))
 }
 
 /// A buffer's end, which refuses to grow past a bound.
@@ -182,6 +198,17 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
+    /// Takes the key off the beginning.
+    fn split_once(&mut self) -> Result<Once, RecordError> {
+        let (once, taken): (OnceV1<'_>, usize) =
+            bincode::borrow_decode_from_slice(self.bytes, SPELLING)
+                .map_err(|_| RecordError::Body(self.kind))?;
+        self.bytes = self.bytes.get(taken..).unwrap_or_default();
+        let key = Token::new(once.key).ok_or(RecordError::Field(self.kind, "once.key"))?;
+        let (caller, body) = (UserNo(once.caller), BodyHash(once.body));
+        Ok(Once { caller, key, part: once.part, body })
+    }
+
     /// Reads one flat struct; every byte must belong to it.
     fn read<T: BorrowDecode<'a, ()>>(&self) -> Result<T, RecordError> {
         let (body, taken) = bincode::borrow_decode_from_slice(self.bytes, SPELLING)
@@ -203,12 +230,28 @@ struct TextsV1<'a> {
     es: &'a str,
 }
 #[derive(Encode, BorrowDecode)]
+struct OnceV1<'a> {
+    caller: u32,
+    key: &'a str,
+    part: u8,
+    body: [u8; 32],
+}
+
+impl<'a> From<&'a Once> for OnceV1<'a> {
+    fn from(once: &'a Once) -> Self {
+        let (key, body) = (once.key.as_str(), once.body.0);
+        OnceV1 { caller: once.caller.0, key, part: once.part, body }
+    }
+}
+
+#[derive(Encode, BorrowDecode)]
 struct OpenVenueV1<'a> {
     rules_version: u32,
     currency: &'a str,
     user_open_orders_max: u32,
     venue_open_orders_max: u32,
     money_supply_max: i64,
+    repeat_window_seconds: u32,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateUserV1<'a> {
@@ -317,8 +360,8 @@ struct VoidMarketV1 {
     market: u32,
     price: u8,
 }
-#[derive(Encode, Decode)]
-struct PlaceOrderV1 {
+#[derive(Encode, BorrowDecode)]
+struct PlaceOrderV1<'a> {
     user: u32,
     market: u32,
     outcome: u8,
@@ -331,6 +374,7 @@ struct PlaceOrderV1 {
     condition: u8,
     valid_until: Option<i64>,
     copy_from: Option<u32>,
+    client_order_id: Option<&'a str>,
 }
 #[derive(Encode, Decode)]
 struct AmendOrderV1 {
@@ -351,3 +395,22 @@ struct CancelOrdersV1 {
 }
 #[derive(Encode, Decode)]
 struct AdvanceClockV1 {}
+#[derive(Encode, Decode)]
+struct HeartbeatV1 {
+    user: u32,
+    timeout_seconds: u32,
+}
+#[derive(Encode, Decode)]
+struct SetVenueModeV1 {
+    mode: u8,
+}
+#[derive(Encode, Decode)]
+struct SetUserModeV1 {
+    user: u32,
+    mode: u8,
+}
+#[derive(Encode, Decode)]
+struct SetExposureLimitV1 {
+    user: u32,
+    limit: Option<i64>,
+}

@@ -229,9 +229,7 @@ impl Salvage {
     fn not_refused(&self, block: &Block) -> bool {
         match self.marker {
             Some(Marker::Clear) => true,
-            Some(Marker::Refused { first, previous }) => {
-                block.first() != first || block.previous() != previous
-            }
+            Some(Marker::Refused { .. }) => !self.marked(block.first(), block.previous()),
             Some(Marker::Unreadable) | None => self.acknowledged(block),
         }
     }
@@ -272,7 +270,7 @@ impl Salvage {
 
     /// What there is to say once the chain has ended.
     pub fn finish(mut self) -> Salvaged {
-        let mut beyond = Vec::new();
+        let (mut beyond, mut in_doubt) = (Vec::new(), false);
         for block in self.archived.take().into_iter().chain(self.archive.by_ref()) {
             self.archive_last = self.archive_last.max(block.last());
             if block.first() > self.head.sequence {
@@ -284,9 +282,10 @@ impl Salvage {
         let seen = beyond.clone();
         for (first, held) in self.in_file.range(after..) {
             let known = |span: &Span| (span.first..=span.last).contains(first);
-            if let Some(held) = held.first().filter(|_| !seen.iter().any(known)) {
-                extend_by(&mut beyond, (*first, held.last), Origin::StoreFile);
+            if let Some(one) = held.first().filter(|_| !seen.iter().any(known)) {
+                extend_by(&mut beyond, (*first, one.last), Origin::StoreFile);
             }
+            in_doubt |= held.iter().any(|held| !self.marked(*first, held.previous));
         }
         beyond.sort_by_key(|span| (span.first, span.last));
         let mut faults = self.faults;
@@ -294,9 +293,11 @@ impl Salvage {
         faults.extend_from_slice(self.archive.faults());
         let (witness, head) = (self.witness, self.head);
         let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
-        let acknowledged_beyond = beyond.iter().any(|span| span.origin != Origin::StoreFile);
+        // The witness reaches the disk late: what it does not know of may have been acknowledged
+        // all the same, unless the marker says that it was refused.
+        in_doubt |= beyond.iter().any(|span| span.origin != Origin::StoreFile);
         let reached = acknowledged.is_some_and(|known| head.sequence >= known);
-        let complete = reached && self.witness_met && !acknowledged_beyond;
+        let complete = reached && self.witness_met && !in_doubt;
         Salvaged { head, covered: self.covered, beyond, acknowledged, complete, faults }
     }
 
@@ -307,7 +308,7 @@ impl Salvage {
         while let Ok(Some((key, bytes))) = store.blocks.at_or_after(from) {
             from = key.next();
             if let Ok(block) = RawBlock::new(bytes).decode()
-                && self.not_refused_by_marker(&block)
+                && !self.marked(block.first(), block.previous())
             {
                 from = block.last().next().max(from);
                 extend(beyond, &block, Origin::Store);
@@ -315,9 +316,9 @@ impl Salvage {
         }
     }
 
-    fn not_refused_by_marker(&self, block: &Block) -> bool {
-        let Some(Marker::Refused { first, previous }) = self.marker else { return true };
-        block.first() != first || block.previous() != previous
+    /// Whether the marker says that the block there was refused.
+    fn marked(&self, first: Sequence, previous: ChainHash) -> bool {
+        self.marker == Some(Marker::Refused { first, previous })
     }
 }
 

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
-use crate::exchange::command::{KeyHash, Role};
+use crate::exchange::command::{KeyHash, Role, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, KeyNo, UserId, UserNo};
+use crate::exchange::standing::{Heartbeat, Standing};
 use crate::exchange::units::{Money, TimeMs};
 
 /// An account's money.
@@ -37,6 +38,8 @@ pub struct UserRow {
     pub created_at: TimeMs,
     /// Money.
     pub balance: Balance,
+    /// How the user stands with the venue.
+    pub standing: Standing,
 }
 
 /// An API key, without the key.
@@ -69,6 +72,7 @@ pub struct Accounts {
     keys: Vec<KeyRow>,
     keys_of: Vec<Vec<KeyNo>>,
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
+    venue_mode: TradingMode,
 }
 
 impl Accounts {
@@ -122,6 +126,16 @@ impl Accounts {
         keys.iter().filter_map(|key| self.key(*key))
     }
 
+    /// What anybody may ask.
+    pub const fn venue_mode(&self) -> TradingMode {
+        self.venue_mode
+    }
+
+    fn standing_mut(&mut self, user: UserNo) -> Result<&mut Standing, Fault> {
+        let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        Ok(&mut row.standing)
+    }
+
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match effect {
             Effect::VenueOpened(rules) => {
@@ -138,6 +152,7 @@ impl Accounts {
                     profile_pic: profile_pic.as_str().into(),
                     created_at: at.time,
                     balance: Balance::default(),
+                    standing: Standing::default(),
                 });
                 Ok(())
             }
@@ -171,8 +186,26 @@ impl Accounts {
                 row.balance = Balance { available: *available, reserved: *reserved };
                 Ok(())
             }
-            _ => Ok(()),
+            switched => self.fold_switch(switched),
         }
+    }
+
+    fn fold_switch(&mut self, effect: &Effect) -> Result<(), Fault> {
+        match effect {
+            Effect::VenueModeSet { mode } => self.venue_mode = *mode,
+            Effect::UserModeSet { user, mode } => self.standing_mut(*user)?.mode = *mode,
+            Effect::ExposureLimitSet { user, limit } => {
+                self.standing_mut(*user)?.exposure_limit = *limit;
+            }
+            Effect::HeartbeatSet { user, until } => {
+                self.standing_mut(*user)?.heartbeat = Heartbeat { until: *until, expired: false };
+            }
+            Effect::HeartbeatExpired { user } => {
+                self.standing_mut(*user)?.heartbeat.expired = true;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -243,6 +276,28 @@ mod tests {
         let balance = accounts.user(ANN).unwrap().balance;
         assert_eq!((balance.available.get(), balance.reserved.get()), (40, 60));
         assert_eq!(accounts.user(BOB).unwrap().balance, Balance::default());
+    }
+
+    #[test]
+    fn switches_stand_as_they_were_set_last() {
+        let mut accounts: Accounts = opened();
+        let (mode, limit) = (TradingMode::CancelOnly, Some(Money::new(5)));
+        let effects = [
+            Effect::VenueModeSet { mode: TradingMode::ReadOnly },
+            Effect::UserModeSet { user: BOB, mode },
+            Effect::ExposureLimitSet { user: BOB, limit },
+            Effect::HeartbeatSet { user: BOB, until: Some(at(9)) },
+        ];
+        assert_eq!(fold(&mut accounts, 2, &effects), 0);
+        let heartbeat = Heartbeat { until: Some(at(9)), expired: false };
+        let standing = Standing { mode, exposure_limit: limit, heartbeat };
+        assert_eq!(accounts.user(BOB).unwrap().standing, standing);
+        assert_eq!(accounts.user(ANN).unwrap().standing, Standing::default());
+        assert_eq!(accounts.venue_mode(), TradingMode::ReadOnly);
+        assert_eq!(fold(&mut accounts, 3, &[Effect::HeartbeatExpired { user: BOB }]), 0);
+        assert!(accounts.user(BOB).unwrap().standing.heartbeat.expired);
+        let nobody = Effect::UserModeSet { user: UserNo(9), mode };
+        assert_eq!(fold(&mut accounts, 4, &[nobody]), 1);
     }
 
     #[test]

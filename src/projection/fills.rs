@@ -4,6 +4,7 @@ mod image;
 
 use rustc_hash::FxHashMap;
 
+use super::chain::{Chain, Place};
 use super::fault::Fault;
 use crate::exchange::command::Wording;
 use crate::exchange::ids::{MarketNo, OrderNo, TradeId, UserNo};
@@ -41,92 +42,142 @@ pub struct FillRow {
     pub sequence: Sequence,
 }
 
-/// Where a fill stands among its user's fills.
-type RowNo = u32;
+/// What a fill leads to: places among the fills of the same user.
+#[derive(Debug, Clone, Copy)]
+struct FillLinks {
+    /// The fill of the same order before it.
+    of_order: Place,
+    /// The fill in the same market before it.
+    in_market: Place,
+}
 
-/// Every user's fills, oldest first, and which of them a market or an order has.
+/// One user's fills, oldest first.
+#[derive(Debug, Default)]
+struct UserFills {
+    rows: Vec<FillRow>,
+    /// One for each row.
+    links: Vec<FillLinks>,
+}
+
+/// Every user's fills, and which of them a market has. Which of them an order has, the order
+/// itself keeps: it has one owner, so its chain runs through that user's fills.
 #[derive(Debug, Default)]
 pub(super) struct Fills {
-    of: Vec<Vec<FillRow>>,
-    by_market: FxHashMap<(UserNo, MarketNo), Vec<RowNo>>,
-    /// An order has one owner: its rows are of that user's fills.
-    by_order: FxHashMap<OrderNo, Vec<RowNo>>,
+    of: Vec<UserFills>,
+    by_market: FxHashMap<(UserNo, MarketNo), Chain>,
 }
 
 impl Fills {
     /// All of a user's fills.
     pub(super) fn of(&self, user: UserNo) -> FillList<'_> {
-        let rows = self.rows(user);
-        FillList { rows, picked: None, left: rows.len() }
+        let fills = self.of.get(user.index());
+        let left = fills.map_or(0, |fills| fills.rows.len());
+        FillList { fills, kind: ListKind::All(left) }
     }
 
     /// A user's fills in one market.
     pub(super) fn in_market(&self, user: UserNo, market: MarketNo) -> FillList<'_> {
-        self.picked(user, self.by_market.get(&(user, market)))
+        let chain = self.by_market.get(&(user, market)).copied().unwrap_or_default();
+        FillList { fills: self.of.get(user.index()), kind: ListKind::InMarket(chain) }
     }
 
-    /// The fills of an order of this user.
-    pub(super) fn of_order(&self, user: UserNo, order: OrderNo) -> FillList<'_> {
-        self.picked(user, self.by_order.get(&order))
+    /// The fills of an order of this user, which are these.
+    pub(super) fn of_order(&self, user: UserNo, chain: Chain) -> FillList<'_> {
+        FillList { fills: self.of.get(user.index()), kind: ListKind::OfOrder(chain) }
     }
 
     pub(super) fn add_user(&mut self) {
-        self.of.push(Vec::new());
+        self.of.push(UserFills::default());
     }
 
-    /// Adds a fill of a user that was added before.
-    pub(super) fn add(&mut self, user: UserNo, fill: FillRow) -> Result<(), Fault> {
+    /// Adds a fill of a user that was added before, of an order that had these.
+    pub(super) fn add(
+        &mut self,
+        user: UserNo,
+        fill: FillRow,
+        order: &mut Chain,
+    ) -> Result<(), Fault> {
         let fills = self.of.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let row = RowNo::try_from(fills.len());
-        let row = row.map_err(|_| Fault::NotNext(fills.len() as u64))?;
-        self.by_market.entry((user, fill.market)).or_default().push(row);
-        self.by_order.entry(fill.order).or_default().push(row);
-        fills.push(fill);
+        let place = Place::try_from(fills.rows.len());
+        let place = place.map_err(|_| Fault::NotNext(fills.rows.len() as u64))?;
+        let market = self.by_market.entry((user, fill.market)).or_default();
+        let links = FillLinks { of_order: order.push(place), in_market: market.push(place) };
+        fills.links.push(links);
+        fills.rows.push(fill);
         Ok(())
-    }
-
-    fn rows(&self, user: UserNo) -> &[FillRow] {
-        self.of.get(user.index()).map_or(&[], Vec::as_slice)
-    }
-
-    fn picked<'a>(&'a self, user: UserNo, picked: Option<&'a Vec<RowNo>>) -> FillList<'a> {
-        let picked = picked.map_or(&[][..], Vec::as_slice);
-        FillList { rows: self.rows(user), picked: Some(picked), left: picked.len() }
     }
 }
 
-/// Fills of one user, newest first. Its length is known, and passing over any number of them
-/// costs nothing: a page deep in a long history is O(page). The default is empty.
+/// Fills of one user, newest first. Its length is known. Passing over fills costs nothing where
+/// they are all of a user's; of one order or in one market, a few nanoseconds each, and nothing
+/// past the end. The default is empty.
 #[derive(Debug, Clone, Default)]
 pub struct FillList<'a> {
-    rows: &'a [FillRow],
-    /// Which of the rows, oldest first; `None` is all of them.
-    picked: Option<&'a [RowNo]>,
-    left: usize,
+    fills: Option<&'a UserFills>,
+    kind: ListKind,
+}
+
+/// Which of a user's fills a list still has.
+#[derive(Debug, Clone)]
+enum ListKind {
+    /// So many, the oldest ones.
+    All(usize),
+    OfOrder(Chain),
+    InMarket(Chain),
+}
+
+impl Default for ListKind {
+    fn default() -> Self {
+        ListKind::All(0)
+    }
+}
+
+impl FillList<'_> {
+    /// Where the next one stands; it is passed over.
+    fn turn(&mut self) -> Option<usize> {
+        let (chain, link): (_, fn(&FillLinks) -> Place) = match &mut self.kind {
+            ListKind::All(left) => {
+                *left = left.checked_sub(1)?;
+                return Some(*left);
+            }
+            ListKind::OfOrder(chain) => (chain, |links| links.of_order),
+            ListKind::InMarket(chain) => (chain, |links| links.in_market),
+        };
+        let place = chain.newest()? as usize;
+        chain.pass(link(self.fills?.links.get(place)?));
+        Some(place)
+    }
 }
 
 impl<'a> Iterator for FillList<'a> {
     type Item = &'a FillRow;
 
     fn next(&mut self) -> Option<&'a FillRow> {
-        self.nth(0)
+        let place = self.turn()?;
+        self.fills?.rows.get(place)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        let left = match self.kind {
+            ListKind::All(left) => left,
+            ListKind::OfOrder(chain) | ListKind::InMarket(chain) => chain.len(),
+        };
+        (left, Some(left))
     }
 
     fn nth(&mut self, passed: usize) -> Option<&'a FillRow> {
-        let Some(place) = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1)) else {
-            self.left = 0;
+        if passed >= self.len() {
+            self.kind = ListKind::default();
             return None;
-        };
-        self.left = place;
-        let row = match self.picked {
-            Some(picked) => *picked.get(place)? as usize,
-            None => place,
-        };
-        self.rows.get(row)
+        }
+        if let ListKind::All(left) = &mut self.kind {
+            *left = left.saturating_sub(passed);
+        } else {
+            for _ in 0..passed {
+                self.turn()?;
+            }
+        }
+        self.next()
     }
 }
 

@@ -123,6 +123,7 @@ impl Placed {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         };
         Effect::OrderAccepted { order: order(self.record), terms }
     }

@@ -16,6 +16,8 @@ pub mod settlements;
 pub mod performance;
 pub mod tape;
 pub mod search;
+pub mod answers;
+mod chain;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
@@ -23,10 +25,11 @@ mod fixture;
 
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::units::{MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
+use crate::exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
 
 use accounts::Accounts;
 use activity::Activity;
+use answers::{Answers, Kept};
 use catalogue::Catalogue;
 use depth::Depth;
 use fault::{Fault, Faults};
@@ -72,6 +75,8 @@ pub struct ReadModel {
     pub tape: Tape,
     /// The words of questions.
     pub search: Search,
+    /// What was answered to requests that may be repeated.
+    pub answers: Answers,
     watermark: Sequence,
     time: TimeMs,
     faults: Faults,
@@ -145,6 +150,14 @@ impl ReadModel {
         Quote::of(row, bid, ask, self.depth.last_trade(market))
     }
 
+    /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
+    pub fn exposure(&self, user: UserNo) -> MoneySum {
+        let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
+        let held = self.positions.of(user).into_iter().filter(|row| row.resolution.is_none());
+        let costs = held.map(|row| i128::from(row.cost.get()));
+        MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
+    }
+
     fn take_in(&mut self, applied: &Applied<'_>) {
         let expected = self.watermark.next();
         if applied.sequence != expected {
@@ -153,6 +166,7 @@ impl ReadModel {
         if applied.sequence < expected {
             return;
         }
+        self.answers.forget(applied.time, &self.orders);
         let projections: [&mut dyn Projection; 11] = [
             &mut self.accounts,
             &mut self.catalogue,
@@ -176,6 +190,10 @@ impl ReadModel {
         });
         if let Some(market) = market {
             self.tape.note_interest(market, self.positions.open_interest(market));
+        }
+        if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
+            let kept = Kept::of(applied, self);
+            self.answers.keep(applied, *until, kept);
         }
         self.watermark = applied.sequence;
         self.time = applied.time;

@@ -104,10 +104,10 @@ async fn the_beginning_of_a_next_request_holds_no_answer_back() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_is_refused_rather_than_ignored() {
+async fn an_idempotency_key_is_refused_where_it_has_no_meaning() {
     let served = served(Limits::STANDARD).await;
-    let headers = format!("idempotency-key: deposit-1\r\n{LAST}");
-    let answer = served.exchange(&served.request("POST /api/v1/admin/users", &headers)).await;
+    let headers = format!("idempotency-key: cancel-1\r\n{LAST}");
+    let answer = served.exchange(&served.request("DELETE /api/v1/trading/orders", &headers)).await;
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("Idempotency-Key"), "{answer}");
 }
 

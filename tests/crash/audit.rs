@@ -1,5 +1,5 @@
 //! The audit after every kill: the journal against everything that was asked and answered, the
-//! exchange against a second replay and against its naive twin.
+//! exchange against a second replay and against its naive twin, the archive against the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +18,12 @@ use openoutcry::projection::ReadModel;
 use openoutcry::projection::fills::{FillRow, Liquidity};
 use serde_json::Value;
 
+use crate::archive;
 use crate::ask::{Asked, Want};
 use crate::compare::{always_true, same_answer};
 use crate::naive::Naive;
-use crate::server;
+use crate::server::{self, Ground};
+use crate::snapshots;
 use crate::state::same_state;
 
 /// What a run came to.
@@ -40,6 +42,10 @@ pub struct Count {
     pub duplicated: u64,
     pub half_there: u64,
     pub digest_differences: u64,
+    /// Orders that were found by their answers' ids after a restart.
+    pub looked_up: u64,
+    pub snapshots: snapshots::Seen,
+    pub archives: archive::Seen,
 }
 
 /// One venue through all its kills.
@@ -49,6 +55,10 @@ pub struct Auditor {
     twin: Naive,
     head: Head,
     bootstrap: Vec<&'static str>,
+    snapshots: snapshots::Watch,
+    pub archive: archive::Watch,
+    /// The journal's blocks at the last look.
+    pub blocks: Vec<Vec<u8>>,
     pub count: Count,
     /// Everything that was found wrong.
     pub faults: Vec<String>,
@@ -81,27 +91,42 @@ impl<'a> Wishes<'a> {
 }
 
 impl Auditor {
-    pub fn new(count: Count) -> Auditor {
+    pub fn new(ground: &Ground, count: Count) -> Auditor {
         Auditor {
             exchange: Exchange::new(),
             model: ReadModel::new(),
             twin: Naive::new(),
             head: Head::START,
             bootstrap: Vec::new(),
+            snapshots: snapshots::Watch::of(&ground.venue()),
+            archive: archive::Watch::default(),
+            blocks: Vec::new(),
             count,
             faults: Vec::new(),
         }
     }
 
-    /// Judges what the journal holds after a round.
-    pub fn audit(&mut self, venue: &Path, asked: &[Asked]) {
+    /// Judges what the journal holds after a round, and what stands beside it.
+    pub fn audit(&mut self, ground: &Ground, asked: &[Asked]) {
+        let (venue, log) = (ground.venue(), ground.log());
+        let started = self.snapshots.judge_start(&log, &mut self.count.snapshots);
+        self.judge(started);
+        if log.contains(" ERROR ") {
+            self.judge(Err(log.clone()));
+        }
+        self.snapshots.look(&venue, &self.head, &mut self.count.snapshots);
         let mut wishes = Wishes::of(asked);
         self.count.unanswered += u64::try_from(wishes.unanswered.len()).unwrap();
         self.judge_reads(&mut wishes);
         let before = self.head.sequence;
-        if server::begun(venue) {
-            self.read_journal(venue, &mut wishes);
+        if server::begun(&venue) {
+            self.read_journal(&venue, &mut wishes);
         }
+        let left = self.snapshots.judge_left();
+        self.judge(left);
+        let seen = &mut self.count.archives;
+        let archived = self.archive.judge(&ground.archive(), &self.blocks, &log, seen);
+        self.judge(archived);
         self.judge_missing(&wishes);
         self.judge_fills(before);
         let twin = always_true(&self.twin)
@@ -110,6 +135,21 @@ impl Auditor {
             self.count.digest_differences += 1;
             self.faults.push(format!("the twin differs: {difference}"));
         }
+    }
+
+    /// Takes down what is wrong with what stands beside the journal.
+    pub fn judge(&mut self, judged: Result<(), String>) {
+        if let Err(fault) = judged {
+            self.count.digest_differences += 1;
+            self.faults.push(fault);
+        }
+    }
+
+    /// Holds a snapshot to what was audited up to its record.
+    fn compare_snapshot(&mut self) {
+        let (exchange, seen) = (&self.exchange, &mut self.count.snapshots);
+        let compared = self.snapshots.compare(&self.head, exchange, &self.model, seen);
+        self.judge(compared);
     }
 
     fn read_journal(&mut self, venue: &Path, wishes: &mut Wishes) {
@@ -124,6 +164,7 @@ impl Auditor {
             self.count.lost += 1;
             self.faults.push(fault);
         }
+        self.compare_snapshot();
         for block in journal.read(self.head.sequence.next()) {
             let block = match block {
                 Ok(block) => block,
@@ -133,10 +174,15 @@ impl Auditor {
                 self.take(record, wishes);
             }
             self.head = block.head();
+            self.compare_snapshot();
         }
         // Again from the first record on, by the product's own loop and none of ours.
-        let mut again = Replayer::new();
-        let replayed = replay(journal.read(Sequence::new(1)), &mut again, |_, _| {});
+        let (mut again, mut blocks) = (Replayer::new(), Vec::new());
+        let all = journal
+            .read(Sequence::new(1))
+            .inspect(|block| blocks.extend(block.iter().map(|block| block.bytes().to_vec())));
+        let replayed = replay(all, &mut again, |_, _| {});
+        self.blocks = blocks;
         let (ours, theirs) = (self.exchange.digest(), again.exchange().digest());
         if replayed != Ok(self.head) || ours != theirs {
             self.count.digest_differences += 1;

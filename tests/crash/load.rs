@@ -79,7 +79,7 @@ pub fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap()
 }
 
-fn uuid(value: &Value) -> Uuid {
+pub fn uuid(value: &Value) -> Uuid {
     Uuid::parse_str(value.as_str().unwrap()).unwrap()
 }
 
@@ -139,6 +139,7 @@ impl Client<'_> {
             condition: if post_only { Condition::PostOnly } else { Condition::Unconditional },
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         };
         (terms, id)
     }

@@ -7,6 +7,7 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod archive;
 mod ask;
 mod audit;
 #[allow(dead_code)]
@@ -19,6 +20,7 @@ mod load;
 #[path = "../model/naive/mod.rs"]
 mod naive;
 mod server;
+mod snapshots;
 #[path = "../model/state.rs"]
 mod state;
 mod wire;
@@ -27,9 +29,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use openoutcry::exchange::command::TimeInForce;
+use openoutcry::exchange::command::{PlaceOrder, TimeInForce};
+use openoutcry::exchange::ids::OrderId;
 
-use ask::Asked;
+use ask::{Asked, Want};
 use audit::{Auditor, Count};
 use dice::Dice;
 use load::{Round, Trader, Unlike};
@@ -42,6 +45,11 @@ const KILLS_SHORT: u32 = 14;
 const KILLS_A_VENUE: u32 = 100;
 /// Longest time from the load's begin to the kill.
 const LOAD_US_MAX: usize = 60_000;
+/// One load in so many lasts up to this long: snapshots and the archive are written meanwhile.
+const LOADS_LONG_ONE_IN: usize = 25;
+const LOAD_LONG_US_MAX: usize = 2_000_000;
+/// One kill in so many is followed by a torn tail of the archive.
+const TORN_ONE_IN: usize = 5;
 /// One kill in so many comes before the server listens.
 const IN_START_ONE_IN: usize = 6;
 
@@ -62,6 +70,8 @@ struct Venue<'a> {
     dice: &'a mut Dice,
     /// How long the last start took.
     start: Duration,
+    /// Placements that were answered, whose and with what id, and not yet looked up.
+    placed: Vec<(Trader, OrderId)>,
 }
 
 impl Venue<'_> {
@@ -71,7 +81,10 @@ impl Venue<'_> {
         match Server::spawn(&self.ground).listening(&self.ground) {
             Ok(server) => {
                 self.start = begun.elapsed();
+                let cut = self.auditor.archive.judge_start(&self.ground.log());
+                self.auditor.judge(cut);
                 self.compare_served(&server);
+                self.look_up(&server);
                 Some(server)
             }
             Err(told) => {
@@ -90,7 +103,8 @@ impl Venue<'_> {
         std::thread::sleep(wait);
         server.kill();
         self.auditor.count.kills_in_start += 1;
-        self.auditor.audit(&self.ground.venue(), &[]);
+        self.auditor.audit(&self.ground, &[]);
+        self.tear();
     }
 
     /// Loads a server for a while; `end` ends it.
@@ -104,21 +118,53 @@ impl Venue<'_> {
         let address = server.address.clone();
         let among = (address.as_str(), self.traders.as_slice());
         let round = Round::new(among, &self.auditor.model, self.unlike, &ending);
-        let wait = micros(self.dice, LOAD_US_MAX);
+        let long = self.dice.below(LOADS_LONG_ONE_IN) == 0;
+        let wait = micros(self.dice, if long { LOAD_LONG_US_MAX } else { LOAD_US_MAX });
         let seed = self.dice.roll();
         asked.extend(round.run(seed, || {
             std::thread::sleep(wait);
             ending.store(true, Ordering::SeqCst);
             end(server);
         }));
+        for asked in asked.iter().filter(|asked| asked.done()) {
+            let Want::Place(PlaceOrder { user, .. }, _) = asked.want else { continue };
+            let id = &asked.reply.as_ref().unwrap().body["orderId"];
+            let id = OrderId::from_uuid(load::uuid(id));
+            let trader = self.traders.iter().find(|trader| trader.no == user).unwrap();
+            self.placed.push((trader.clone(), id));
+        }
         asked
+    }
+
+    /// Every order is found by the id that its placement was answered with, as it was audited.
+    fn look_up(&mut self, server: &Server) {
+        let Ok(mut wire) = Connection::open(&server.address) else { return };
+        let count = &mut self.auditor.count;
+        for (trader, id) in self.placed.drain(..) {
+            let path = format!("/trading/orders/{id}");
+            let reply = wire.ask(("GET", &path), &trader.key, None).unwrap();
+            let row = self.auditor.model.orders.order_by_id(id);
+            let there = row.is_some_and(|row| {
+                let words = [row.status.name(), &row.filled.to_string()];
+                let same = words == ["status", "filledQuantity"].map(|name| &reply.body[name]);
+                // Something was due at the start, such as its expiry.
+                let later = reply.sequence != self.auditor.model.watermark().get();
+                row.user == trader.no && (same || later)
+            });
+            if reply.status == 200 && reply.body["id"] == id.to_string() && there {
+                count.looked_up += 1;
+            } else {
+                count.lost += 1;
+                self.auditor.faults.push(format!("{id} of {trader:?}: {row:?}, shown {reply:?}"));
+            }
+        }
     }
 
     /// The journal is locked while a server runs, and a round needs to know the markets: the
     /// first server of a venue is killed between its set-up and its load.
     fn auditor_catches_up(&mut self, server: &mut Server, asked: &mut Vec<Asked>) {
         server.kill();
-        self.auditor.audit(&self.ground.venue(), &std::mem::take(asked));
+        self.auditor.audit(&self.ground, &std::mem::take(asked));
         let started = Server::spawn(&self.ground).listening(&self.ground);
         *server = started.unwrap_or_else(|told| panic!("{told}"));
     }
@@ -126,7 +172,16 @@ impl Venue<'_> {
     fn kill_under_load(&mut self) {
         let Some(mut server) = self.server() else { return };
         let asked = self.load(&mut server, Server::kill);
-        self.auditor.audit(&self.ground.venue(), &asked);
+        self.auditor.audit(&self.ground, &asked);
+        self.tear();
+    }
+
+    /// Tears the archive's tail now and then: kills alone hardly do.
+    fn tear(&mut self) {
+        if self.dice.below(TORN_ONE_IN) == 0 && self.auditor.faults.is_empty() {
+            let Auditor { archive, blocks, count, .. } = &mut self.auditor;
+            archive.tear(&self.ground.archive(), blocks, self.dice, &mut count.archives);
+        }
     }
 
     /// The last server is ended in order: what it says it was must be what was audited.
@@ -134,7 +189,10 @@ impl Venue<'_> {
         let Some(mut server) = self.server() else { return };
         let mut code = None;
         let asked = self.load(&mut server, |server| code = server.terminate());
-        self.auditor.audit(&self.ground.venue(), &asked);
+        self.auditor.audit(&self.ground, &asked);
+        let Auditor { archive, blocks, count, .. } = &mut self.auditor;
+        let archived = archive.judge_end(blocks, &mut count.archives);
+        self.auditor.judge(archived);
         self.auditor.judge_orders();
         let log = self.ground.log();
         let ours = self.auditor.digest().to_string();
@@ -203,12 +261,21 @@ fn summary(count: &Count, seed: u64) -> String {
         duplicated,
         half_there,
         digest_differences,
+        looked_up,
+        snapshots,
+        archives,
     } = count;
+    let snapshots::Seen { compared, starts, kills_while_written, passed_over } = snapshots;
+    let archive::Seen { blocks, behind, torn_by_kill, torn_by_hand, cut } = archives;
     format!(
         "seed {seed}: {kills} kills ({kills_in_start} during the start), {records} records, \
          {answered} commands answered, {refused} refused, {reads} reads, {unanswered} unanswered \
          ({unanswered_there} of them there), lost {lost}, duplicated {duplicated}, \
-         half there {half_there}, digest differences {digest_differences}"
+         half there {half_there}, digest differences {digest_differences}; {looked_up} answered \
+         orders looked up; snapshots: {compared} compared, {starts} starts with one, \
+         {kills_while_written} kills left one half written, {passed_over} passed over for that; \
+         archives: {blocks} blocks at the ends, behind at {behind} kills, tails torn by \
+         {torn_by_kill} kills and {torn_by_hand} times by hand, {cut} cut off"
     )
 }
 
@@ -221,13 +288,15 @@ fn what_was_answered_survives_every_kill_once_and_whole() {
     let mut count = Count::default();
     let mut faults = Vec::new();
     while count.kills < kills && faults.is_empty() {
+        let ground = Ground::new();
         let mut venue = Venue {
-            ground: Ground::new(),
-            auditor: Auditor::new(count),
+            auditor: Auditor::new(&ground, count),
+            ground,
             traders: Vec::new(),
             unlike: &unlike,
             dice: &mut dice,
             start: Duration::ZERO,
+            placed: Vec::new(),
         };
         for round in 0..KILLS_A_VENUE.min(kills - venue.auditor.count.kills) {
             // Every venue's first servers do not live to finish its first records.
@@ -252,5 +321,6 @@ fn what_was_answered_survives_every_kill_once_and_whole() {
     faults.truncate(20);
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
     assert!(count.answered > 0, "no load, no test");
+    assert!(count.snapshots.starts > 0 && count.archives.blocks > 0, "nothing beside the journal");
     assert!(kills < KILLS_SHORT || count.unanswered > 0, "no kill met a command");
 }

@@ -25,6 +25,11 @@ impl Ground {
         self.folder.path().join("venue")
     }
 
+    /// The folder of its archive.
+    pub fn archive(&self) -> PathBuf {
+        self.folder.path().join("archive")
+    }
+
     fn log_path(&self) -> PathBuf {
         self.folder.path().join("log")
     }
@@ -55,8 +60,10 @@ impl Server {
         let mut child = Command::new(BINARY)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(ground.venue())
+            .args(["--rate-reads", "0", "--rate-writes", "0", "--rate-cancels", "0"])
             // So often that kills come while one is taken, and starts begin with one.
-            .args(["--snapshot-every", "50"])
+            .args(["--snapshot-every", "50", "--archive"])
+            .arg(ground.archive())
             .env("OPENOUTCRY_OPERATOR_KEY", KEY)
             .env_remove("OPENOUTCRY_LOG")
             .stdout(Stdio::piped())

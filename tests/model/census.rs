@@ -10,7 +10,7 @@ use openoutcry::exchange::reject::Reject;
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 34] = [
+const EXPECTED: [&str; 41] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -20,6 +20,10 @@ const EXPECTED: [&str; 34] = [
     "cancelled Expired by CloseMarket",
     "cancelled Expired by PlaceOrder",
     "cancelled FokNotFillable by PlaceOrder",
+    "cancelled HeartbeatExpired by AdvanceClock",
+    "cancelled HeartbeatExpired by CancelOrder",
+    "cancelled HeartbeatExpired by Heartbeat",
+    "cancelled HeartbeatExpired by PlaceOrder",
     "cancelled IocRemainder by PlaceOrder",
     "cancelled MarketClosed by AdvanceClock",
     "cancelled MarketClosed by CancelOrder",
@@ -43,6 +47,9 @@ const EXPECTED: [&str; 34] = [
     "moved SUSPENDED to ACTIVE",
     "moved SUSPENDED to CLOSED",
     "paid",
+    "repeated CancelOrder",
+    "repeated PlaceOrder",
+    "repeated PlaceOrder under a key",
     "swept 3 or more",
     "traded",
 ];
@@ -66,6 +73,11 @@ impl Census {
         for effect in effects {
             match effect {
                 Effect::Refused(reject) => self.see(format!("refused {}", reject.code())),
+                Effect::Repeated { .. } if record.once.is_some() => {
+                    self.see(format!("repeated {asked} under a key"));
+                    self.see(format!("repeated {asked}"));
+                }
+                Effect::Repeated { .. } => self.see(format!("repeated {asked}")),
                 Effect::TradeMade(_) => {
                     trades += 1;
                     self.see("traded".to_owned());

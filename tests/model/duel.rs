@@ -2,7 +2,7 @@
 //! can be asked of the two is compared.
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Record};
+use openoutcry::exchange::command::{Asked, Record};
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::script;
 use openoutcry::exchange::units::{Sequence, TimeMs};
@@ -51,15 +51,16 @@ impl Duel {
     /// Takes a random step.
     pub fn take(&mut self, step: &Step) -> Result<Vec<Effect>, String> {
         let now = commands::after(self.now, i64::from(step.later_ms));
-        let command = commands::command(&self.twin, &step.intent, now);
-        self.ask(step.later_ms, command)
+        let asked = commands::asked(&self.twin, step, now);
+        self.ask(step.later_ms, asked)
     }
 
     /// Asks both and compares; an error says what differs.
-    pub fn ask(&mut self, later_ms: u16, command: Command) -> Result<Vec<Effect>, String> {
+    pub fn ask(&mut self, later_ms: u16, asked: impl Into<Asked>) -> Result<Vec<Effect>, String> {
+        let Asked { once, command } = asked.into();
         self.now = commands::after(self.now, i64::from(later_ms));
         let sequence = Sequence::new(self.twin.sequence + 1);
-        let record = Record { sequence, time: self.now, command };
+        let record = Record { sequence, time: self.now, once, command };
         self.records.push(record.clone());
         let mut effects = Vec::new();
         let told = self.twin.apply(&record);

@@ -76,6 +76,14 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         return Err("an effect contradicts what the read model knew".to_owned());
     }
     same_depth(exchange, model, twin, 0..twin.markets.len())?;
+    for named in twin.named_now() {
+        let number = order_no(named.number);
+        let shown = model.orders.client_id(number);
+        let kept = model.answers.of(number.0);
+        if shown != named.terms.client_order_id || kept.is_none() {
+            return Err(format!("{named:?}, the read model says {shown:?} and {kept:?}"));
+        }
+    }
     same_orders(exchange, model, twin)?;
     for user in (0..twin.users_count).map(UserNo) {
         let account = twin.ledger.account(user.0);
@@ -83,6 +91,15 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         let balance = (row.balance.available, row.balance.reserved);
         if balance != (money(account.available), money(account.reserved)) {
             return Err(format!("{user:?} has {account:?}, the read model says {balance:?}"));
+        }
+        let expected = twin.standing(user);
+        let shown = row.standing;
+        if (shown.mode, shown.exposure_limit) != (expected.mode, expected.limit)
+            || (shown.heartbeat.until, shown.heartbeat.expired)
+                != (expected.silent_from, expected.ran_out)
+            || model.exposure(user).get() != Naive::exposure(&twin.ledger, user)
+        {
+            return Err(format!("{user:?} stands as {expected:?}, the read model says {shown:?}"));
         }
         same_holdings(model, twin, user)?;
     }

@@ -5,10 +5,10 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use openoutcry::exchange::units::{
@@ -54,16 +54,18 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
-    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, 1..=MONEY_SUPPLY_CEILING.get());
-    (any::<u32>(), "[A-Z]{3,8}", limits).prop_map(|(version, currency, (user, venue, supply))| {
-        Rules {
+    let supply = 1..=MONEY_SUPPLY_CEILING.get();
+    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, supply, any::<u32>());
+    (any::<u32>(), "[A-Z]{3,8}", limits).prop_map(
+        |(version, currency, (user, venue, supply, window))| Rules {
             version,
             currency,
             user_open_orders_max: user,
             venue_open_orders_max: venue,
             money_supply_max: Money::new(supply),
-        }
-    })
+            repeat_window_seconds: window,
+        },
+    )
 }
 
 fn venue_command() -> BoxedStrategy<Command> {
@@ -73,7 +75,12 @@ fn venue_command() -> BoxedStrategy<Command> {
             profile_name,
             profile_pic
         }),
-        (user(), prop_oneof![Just(Role::Trader), Just(Role::Operator)], text(), any::<[u8; 32]>())
+        (
+            user(),
+            prop_oneof![Just(Role::Reader), Just(Role::Trader), Just(Role::Operator)],
+            text(),
+            any::<[u8; 32]>()
+        )
             .prop_map(|(user, role, label, hash)| Command::AddKey {
                 user,
                 role,
@@ -186,6 +193,17 @@ fn market_command() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn token() -> impl Strategy<Value = Token> {
+    "[!-~]{1,64}".prop_map(|text| Token::new(&text).unwrap())
+}
+
+/// A key under which a command may be asked.
+pub fn once() -> impl Strategy<Value = Box<Once>> {
+    (user(), token(), any::<u8>(), any::<[u8; 32]>()).prop_map(|(caller, key, part, body)| {
+        Box::new(Once { caller, key, part, body: BodyHash(body) })
+    })
+}
+
 fn place_order() -> impl Strategy<Value = Command> {
     let force = prop_oneof![
         option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
@@ -207,8 +225,9 @@ fn place_order() -> impl Strategy<Value = Command> {
     (
         (user(), market(), outcome(), side, tick(), lots()),
         (force, self_trade, condition, option::of(time()), option::of(user())),
+        option::of(token()),
     )
-        .prop_map(|((user, market, outcome, side, price, quantity), rest)| {
+        .prop_map(|((user, market, outcome, side, price, quantity), rest, client_order_id)| {
             let (time_in_force, self_trade, condition, valid_until, copy_from) = rest;
             Command::PlaceOrder(PlaceOrder {
                 user,
@@ -221,8 +240,30 @@ fn place_order() -> impl Strategy<Value = Command> {
                 condition,
                 valid_until,
                 copy_from,
+                client_order_id,
             })
         })
+}
+
+fn switch_command() -> BoxedStrategy<Command> {
+    let mode = || {
+        prop_oneof![
+            Just(TradingMode::Normal),
+            Just(TradingMode::CancelOnly),
+            Just(TradingMode::ReadOnly)
+        ]
+    };
+    prop_oneof![
+        (user(), any::<u32>())
+            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        mode().prop_map(|mode| Command::SetVenueMode { mode }),
+        (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        (user(), option::of(0..=i64::MAX)).prop_map(|(user, limit)| Command::SetExposureLimit {
+            user,
+            limit: limit.map(Money::new)
+        }),
+    ]
+    .boxed()
 }
 
 fn order_command() -> BoxedStrategy<Command> {
@@ -235,6 +276,7 @@ fn order_command() -> BoxedStrategy<Command> {
         1 => (user(), option::of(market()))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
         1 => Just(Command::AdvanceClock),
+        2 => switch_command(),
     ]
     .boxed()
 }
@@ -244,18 +286,30 @@ pub fn command() -> BoxedStrategy<Command> {
     prop_oneof![venue_command(), catalogue_command(), market_command(), order_command()].boxed()
 }
 
+/// Any command that may be journaled, under a key or not.
+pub fn asked() -> impl Strategy<Value = Asked> {
+    let once = prop_oneof![3 => Just(None), 1 => once().prop_map(Some)];
+    (once, command()).prop_map(|(once, command)| Asked { once, command })
+}
+
 /// One block after `head` that records no results; the commands must fit.
-pub fn block_after(head: &Head, time: TimeMs, commands: Vec<Command>) -> Block {
+pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<Asked>>) -> Block {
     block_with(head, time, commands, Results::NONE)
 }
 
 /// One block after `head` that records these results; the commands must fit.
-pub fn block_with(head: &Head, time: TimeMs, commands: Vec<Command>, recorded: Results) -> Block {
+pub fn block_with(
+    head: &Head,
+    time: TimeMs,
+    commands: Vec<impl Into<Asked>>,
+    recorded: Results,
+) -> Block {
     let mut builder = BlockBuilder::new(head);
     let mut sequence = head.sequence;
-    for command in commands {
+    for asked in commands {
+        let Asked { once, command } = asked.into();
         sequence = sequence.next();
-        assert!(builder.push(Record { sequence, time, command }).is_ok(), "block full");
+        assert!(builder.push(Record { sequence, time, once, command }).is_ok(), "block full");
     }
     builder.build(recorded).unwrap()
 }

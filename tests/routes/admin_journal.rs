@@ -152,18 +152,18 @@ fn orders_are_told_as_their_owners_put_them() {
         plain.clone(),
         &json!({"orderType": "LIMIT", "expiresAt": FAR,
         "selfTradePrevention": "CANCEL_BOTH", "postOnly": true, "validUntil": FAR,
-        "copyFromTraderId": bob.id}),
+        "copyFromTraderId": bob.id, "clientOrderId": "c-1"}),
     );
     let answer = ann.order(&asked);
     let order = answer.ok(&shapes::placed())["orderId"].clone();
     let told = json!({"orderId": order, "userId": ann.id, "expiresAt": FAR,
         "selfTradePrevention": "CANCEL_BOTH", "postOnly": true, "reduceOnly": false,
-        "validUntil": FAR, "copyFromTraderId": bob.id});
+        "validUntil": FAR, "copyFromTraderId": bob.id, "clientOrderId": "c-1"});
     says(&venue, &answer, "PLACE_ORDER", &with(plain.clone(), &told));
 
     let standard = json!({"userId": bob.id, "expiresAt": null, "timeInForce": "IOC",
         "selfTradePrevention": "CANCEL_TAKER", "postOnly": false, "reduceOnly": true,
-        "validUntil": null, "copyFromTraderId": null});
+        "validUntil": null, "copyFromTraderId": null, "clientOrderId": null});
     let refused = bob.order(&with(
         plain.clone(),
         &json!({"orderType": "LIMIT", "timeInForce": "IOC", "reduceOnly": true}),
@@ -184,7 +184,8 @@ fn orders_are_told_as_their_owners_put_them() {
     says(&venue, &all, "CANCEL_ORDERS", &json!({"userId": ann.id, "marketId": market}));
 
     // Only the venue itself moves the clock.
-    ann.order(&with(asked, &json!({"expiresAt": soon(40)}))).ok(&shapes::placed());
+    ann.order(&with(asked, &json!({"expiresAt": soon(40), "clientOrderId": "c-2"})))
+        .ok(&shapes::placed());
     let from = ann.get("/trading/balance").sequence();
     let moved = loop {
         let page = page(&venue, &format!("from={}", from + 1));

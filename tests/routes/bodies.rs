@@ -15,7 +15,8 @@ fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
         order(&market, "BUY", "yes", "0.10", "1"),
         &json!({"timeInForce": "GTC", "postOnly": false, "reduceOnly": false,
             "expiresAt": "2999-01-01T00:00:00Z", "validUntil": "2999-01-01T00:00:00Z",
-            "selfTradePrevention": "CANCEL_TAKER", "copyFromTraderId": ann.id}),
+            "selfTradePrevention": "CANCEL_TAKER", "copyFromTraderId": ann.id,
+            "clientOrderId": "c-1"}),
     );
     let tags = json!({"categoryIds": [category], "highlighted": true});
     let draft = with(market_body(), &tags);
@@ -37,6 +38,10 @@ fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
         ("POST", format!("{user}/keys"), json!({"role": "trader", "label": "l"})),
         ("POST", format!("{user}/deposits"), json!({"amount": "1"})),
         ("POST", format!("{user}/withdrawals"), json!({"amount": "1"})),
+        ("POST", format!("{user}/mode"), json!({"mode": "normal"})),
+        ("POST", format!("{user}/exposure-limit"), json!({"limit": "1"})),
+        ("POST", "/admin/venue/mode".to_owned(), json!({"mode": "normal"})),
+        ("POST", "/trading/heartbeat".to_owned(), json!({"timeoutSeconds": 0})),
     ]
 }
 

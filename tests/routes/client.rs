@@ -7,11 +7,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::described;
 use super::shape::{Shape, check};
 use super::shapes;
 
 /// A server that says nothing for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The media type of figures, of which no program reads JSON.
+pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Who asks: an address and a key.
 #[derive(Clone)]
@@ -81,7 +85,10 @@ pub fn bare(
     let asked: String = String::from_utf8_lossy(&bytes).chars().take(500).collect();
     let came = came.unwrap_or_else(|error| panic!("{error} for {asked}"));
     let answer = Answer::read(&came, asked.clone(), method == "HEAD");
-    answer.unwrap_or_else(|| panic!("{:?} for {asked}", String::from_utf8_lossy(&came)))
+    let answer =
+        answer.unwrap_or_else(|| panic!("{:?} for {asked}", String::from_utf8_lossy(&came)));
+    described::check(method, target, body, &answer);
+    answer
 }
 
 /// What a client does when it has sent what it had to send.
@@ -150,7 +157,12 @@ impl Answer {
             return;
         }
         let problem = self.status >= 400;
-        let media = if problem { "application/problem+json" } else { "application/json" };
+        let media = match problem {
+            true => "application/problem+json",
+            false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false if self.asked.starts_with("GET /docs") => self.header("content-type"),
+            false => "application/json",
+        };
         assert_eq!(self.header("content-type"), media, "{self:?}");
         if head_only {
             assert!(self.body.is_empty(), "{self:?}");
@@ -158,8 +170,7 @@ impl Answer {
         }
         assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
         if problem {
-            let bad_form = self.json["code"] == "INVALID_REQUEST";
-            check(&shapes::problem(bad_form), &self.json, &self.asked);
+            check(&shapes::problem(self.code()), &self.json, &self.asked);
             assert_eq!(self.json["status"], self.status, "{self:?}");
             assert_eq!(self.json["requestId"], self.header("x-request-id"));
         }

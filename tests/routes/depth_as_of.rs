@@ -205,6 +205,7 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         })
     };
     let draft = MarketDraft {
@@ -237,7 +238,7 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
     let time = |n: i64| TimeMs::new(1_700_000_000_000 + n).unwrap();
     for (index, command) in (1_u32..).zip(commands) {
         let (sequence, time) = (Sequence::new(index.into()), time(index.into()));
-        builder.push(Record { sequence, time, command }).unwrap();
+        builder.push(Record { sequence, time, once: None, command }).unwrap();
     }
     journal.append(builder.build(Results::NONE).unwrap()).unwrap();
     (journal, MarketId::derive(time(5), Sequence::new(5), 0))

@@ -1,10 +1,12 @@
 //! Which methods each path has, and who may use them (semantics 7 and 8).
 
+use serde_json::json;
+
 use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 40] = [
+const PATHS: [(&str, &[&str]); 50] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -14,6 +16,8 @@ const PATHS: [(&str, &[&str]); 40] = [
     ("/trading/books/{id}/depth", &["GET"]),
     ("/trading/orders", &["GET", "POST", "DELETE"]),
     ("/trading/orders/{id}", &["GET", "PATCH", "DELETE"]),
+    ("/trading/orders/by-client-id/{id}", &["GET", "DELETE"]),
+    ("/trading/orders/batch", &["POST"]),
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
@@ -25,6 +29,14 @@ const PATHS: [(&str, &[&str]); 40] = [
     ("/markets/{id}/stats", &["GET"]),
     ("/markets/{id}/candles", &["GET"]),
     ("/leaderboard", &["GET"]),
+    ("/account/limits", &["GET"]),
+    ("/account/keys", &["GET", "POST"]),
+    ("/account/keys/{id}", &["DELETE"]),
+    ("/account/keys/{id}/rotate", &["POST"]),
+    ("/trading/heartbeat", &["GET", "POST"]),
+    ("/admin/venue/mode", &["GET", "POST"]),
+    ("/admin/users/{id}/mode", &["POST"]),
+    ("/admin/users/{id}/exposure-limit", &["POST", "DELETE"]),
     ("/admin/categories", &["POST"]),
     ("/admin/events", &["POST"]),
     ("/admin/events/{id}", &["PATCH"]),
@@ -86,6 +98,8 @@ fn every_other_method_is_refused_with_those_there_are() {
 fn nobody_passes_without_a_key_and_no_trader_as_an_operator() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
+    let key = json!({"scope": "read", "label": "screen"});
+    let reader = venue.client(&ann.client.post("/account/keys", &key).text("key"));
     for (path, methods) in PATHS {
         let path = path.replace("{id}", NOBODY);
         for method in METHODS {
@@ -100,6 +114,12 @@ fn nobody_passes_without_a_key_and_no_trader_as_an_operator() {
                 refused(&answer, method, 403, "FORBIDDEN");
             } else {
                 assert_ne!(answer.status, 403, "{answer:?}");
+            }
+            let answer = reader.send(method, &path, &[], None);
+            if matches!(method, "GET" | "HEAD") && !path.starts_with("/admin/") {
+                assert_ne!(answer.status, 403, "{answer:?}");
+            } else {
+                refused(&answer, method, 403, "FORBIDDEN");
             }
         }
     }

@@ -20,7 +20,7 @@ const ORDER_STATUS: Shape = OneOf(&["OPEN", "PARTIALLY_FILLED", "FILLED", "CANCE
 const MARKET_STATUS: Shape =
     OneOf(&["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"]);
 
-pub fn problem(bad_form: bool) -> Shape {
+pub fn problem(code: &str) -> Shape {
     let shape = object([
         ("type", Text),
         ("title", Text),
@@ -30,7 +30,11 @@ pub fn problem(bad_form: bool) -> Shape {
         ("requestId", Text),
     ]);
     let error = object([("field", Text), ("code", Text), ("detail", Text)]);
-    if bad_form { wider(shape, [("errors", list(error))]) } else { shape }
+    match code {
+        "INVALID_REQUEST" => wider(shape, [("errors", list(error))]),
+        "STARTING" => wider(shape, [("replay", object([("applied", Integer), ("head", Integer)]))]),
+        _ => shape,
+    }
 }
 
 /// A page of things called `name`.
@@ -169,6 +173,7 @@ fn beside() -> [(&'static str, Shape); 5] {
         "EXPIRED",
         "MARKET_CLOSED",
         "MARKET_VOIDED",
+        "HEARTBEAT_EXPIRED",
         "OPERATOR",
     ];
     [
@@ -389,22 +394,59 @@ pub fn user() -> Shape {
         ("profilePic", Url),
         ("available", MONEY),
         ("reserved", MONEY),
+        ("mode", OneOf(&["normal", "cancel-only", "read-only"])),
+        ("exposureLimit", nullable(MONEY)),
         ("createdAt", Moment),
     ])
+}
+
+pub fn heartbeat() -> Shape {
+    object([("expiresAt", nullable(Moment)), ("expired", Bool)])
 }
 
 pub fn key() -> Shape {
     object([
         ("keyId", Uuid),
-        ("role", OneOf(&["trader", "operator"])),
+        ("role", OneOf(&["reader", "trader", "operator"])),
         ("label", Text),
         ("createdAt", Moment),
+        ("lastUsedAt", nullable(Moment)),
         ("revokedAt", nullable(Moment)),
     ])
 }
 
 pub fn new_key() -> Shape {
     wider(key(), [("key", Text)])
+}
+
+/// A key as its owner sees it.
+pub fn own_key() -> Shape {
+    object([
+        ("keyId", Uuid),
+        ("scope", OneOf(&["read", "trade", "operator"])),
+        ("label", Text),
+        ("createdAt", Moment),
+        ("lastUsedAt", nullable(Moment)),
+        ("revokedAt", nullable(Moment)),
+    ])
+}
+
+pub fn new_own_key() -> Shape {
+    wider(own_key(), [("key", Text)])
+}
+
+pub fn limits() -> Shape {
+    let lane = object([
+        ("perSecond", Integer),
+        ("burst", Integer),
+        ("remaining", Integer),
+        ("resetSeconds", Integer),
+    ]);
+    object([
+        ("reads", nullable(lane.clone())),
+        ("writes", nullable(lane.clone())),
+        ("cancels", nullable(lane)),
+    ])
 }
 
 pub fn audit_head() -> Shape {

@@ -1,5 +1,8 @@
 //! A venue behind a real socket, with an operator who can set a scene.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
 use chrono::DateTime;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -8,8 +11,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use openoutcry::api::keys::ApiKey;
+use openoutcry::api::rates::Rates;
 use openoutcry::api::{Limits, serve};
 use openoutcry::engine::clock;
+use openoutcry::engine::meter::{Gauges, Meter};
 use openoutcry::engine::past::Past;
 use openoutcry::engine::start::{Running, start};
 use openoutcry::exchange::command::{Command, Role};
@@ -35,6 +40,33 @@ pub struct Venue {
     served: Option<(oneshot::Sender<()>, JoinHandle<std::io::Result<()>>, Running)>,
 }
 
+/// A server whose venue is not open yet, until it is dropped.
+pub struct Opening {
+    pub address: SocketAddr,
+    pub meter: Arc<Meter>,
+    venue: openoutcry::api::venue::Venue,
+    _runtime: Runtime,
+}
+
+impl Opening {
+    pub fn serve() -> Opening {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let meter = Arc::new(Meter::default());
+        let venue = openoutcry::api::venue::Venue::opening(Arc::clone(&meter));
+        runtime.spawn(serve(listener, venue.clone(), Limits::STANDARD, std::future::pending()));
+        Opening { address, meter, venue, _runtime: runtime }
+    }
+
+    /// Opens the venue on an empty journal.
+    pub fn open(&self) -> Running {
+        let running = start(MemoryJournal::new()).unwrap();
+        self.venue.open(running.engine());
+        running
+    }
+}
+
 /// A user with a key.
 pub struct Trader {
     pub id: String,
@@ -48,6 +80,15 @@ impl Venue {
 
     /// A new venue over this journal, which is empty.
     pub fn over(journal: impl Journal + 'static) -> Venue {
+        Venue::within(journal, Limits::STANDARD)
+    }
+
+    /// A venue whose traders may ask no more than this.
+    pub fn with_rates(rates: Rates) -> Venue {
+        Venue::within(MemoryJournal::new(), Limits { rates, ..Limits::STANDARD })
+    }
+
+    fn within(journal: impl Journal + 'static, limits: Limits) -> Venue {
         let running = start(journal).unwrap();
         let engine = running.engine();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -62,21 +103,21 @@ impl Venue {
             let answer = runtime.block_on(engine.submit(command)).unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
-        Venue::serving(running, runtime, key.reveal())
+        Venue::serving(running, runtime, key.reveal(), limits)
     }
 
     /// A venue that this journal tells of, with the operator whose key this is.
     pub fn resumed(journal: impl Journal + 'static, key: &str) -> Venue {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        Venue::serving(start(journal).unwrap(), runtime, key)
+        Venue::serving(start(journal).unwrap(), runtime, key, Limits::STANDARD)
     }
 
-    fn serving(running: Running, runtime: Runtime, key: &str) -> Venue {
+    fn serving(running: Running, runtime: Runtime, key: &str, limits: Limits) -> Venue {
         let engine = running.engine();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = serve(listener, engine, Limits::STANDARD, async { drop(stopped.await) });
+        let serving = serve(listener, engine, limits, async { drop(stopped.await) });
         let ended = runtime.spawn(serving);
         let operator = Client { address, key: key.to_owned() };
         Venue { operator, runtime, served: Some((stop, ended, running)) }
@@ -94,6 +135,12 @@ impl Venue {
         stop.send(()).unwrap();
         self.runtime.block_on(ended).unwrap().unwrap();
         running.stop().unwrap().halted.is_some()
+    }
+
+    /// Shows the figures that others add to the engine's.
+    pub fn gauges(&self, look: impl FnOnce(&Gauges)) {
+        let (_, _, running) = self.served.as_ref().unwrap();
+        look(&running.engine().meter().gauges);
     }
 
     pub fn client(&self, key: &str) -> Client {

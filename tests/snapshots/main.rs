@@ -4,6 +4,8 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
+#[path = "../faults/mod.rs"]
+mod faults;
 mod files;
 mod starts;
 mod taking;

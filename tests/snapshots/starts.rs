@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,10 +17,17 @@ use openoutcry::journal::block::{BlockBuilder, ChainHash};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::journal::snapshot::{Kind, Point};
+use openoutcry::journal::store::StoredJournal;
 
+use super::faults::Disk;
 use super::venue::{
     Seen, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
 };
+
+/// Commands of the venue whose snapshot is damaged everywhere: accounts, markets and some trade.
+const COMMANDS_OF_SMALL: usize = 160;
+/// A start at one in so many bytes of it.
+const STARTS_ONE_IN: usize = 61;
 
 /// A venue with two snapshots and more journal behind them.
 struct Kept {
@@ -216,6 +224,66 @@ fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
     });
 }
 
+/// A small snapshot is cut at every byte, and one bit of every byte is flipped: whoever reads it is
+/// told so with its name, and a start says so and comes to the same state without it.
+#[test]
+fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
+    let (data, disk) = (tempfile::tempdir().unwrap(), Disk::new());
+    let folder = SnapshotFolder::open(data.path()).unwrap();
+    let started = |every: Option<u64>| {
+        let (journal, _) = StoredJournal::over(disk.clone()).unwrap();
+        let every = every.and_then(NonZeroU64::new);
+        start_with(journal, Some(Snapshots { folder: folder.clone(), every })).unwrap()
+    };
+    let running = started(Some(1));
+    play(&running.engine(), &commands()[..COMMANDS_OF_SMALL]);
+    let end = running.engine().read().watermark();
+    wait_for_snapshot_of(&running.engine(), end);
+    let truth = stop(running);
+    for older in folder.list(Kind::State).unwrap().into_iter().filter(|older| *older != end) {
+        fs::remove_file(folder.path(Kind::State, older)).unwrap();
+    }
+    let mut starts = 0;
+    for kind in Kind::ALL {
+        let path = folder.path(kind, end);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            for damaged in [&flipped, &whole[..at]] {
+                fs::write(&path, damaged).unwrap();
+                let named = match folder.read(kind, end) {
+                    Ok(mut file) => {
+                        let read = file.read_to_end(&mut Vec::new());
+                        read.map(drop).map_err(|error| error.to_string())
+                    }
+                    Err(damage) => Err(damage.to_string()),
+                };
+                let named = named.unwrap_err();
+                assert!(named.contains(path.to_str().unwrap()), "{named}");
+                // A start at some of them: it reads through the same door.
+                if at % STARTS_ONE_IN != 0 {
+                    continue;
+                }
+                let log = Log::default();
+                let subscriber =
+                    tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
+                let running =
+                    tracing::subscriber::with_default(subscriber.finish(), || started(None));
+                assert_eq!(running.engine().snapshots().sequence, Sequence::ZERO);
+                assert_eq!(stop(running), truth);
+                assert!(log.text().contains("SNAPSHOT_"), "byte {at}: {}", log.text());
+                starts += 1;
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(starts > 100, "{starts}");
+    let running = started(None);
+    assert_eq!(running.engine().snapshots().sequence, end);
+    assert_eq!(stop(running), truth);
+}
+
 #[test]
 fn a_snapshot_of_another_journal_or_of_a_later_one_is_not_used() {
     let kept = Kept::new();
@@ -262,8 +330,12 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     let (mut journal, recovered) = SledJournal::open(kept.data.path()).unwrap();
     let head = recovered.head;
     let mut block = BlockBuilder::new(&head);
-    let record =
-        Record { sequence: head.sequence.next(), time: head.time, command: Command::AdvanceClock };
+    let record = Record {
+        sequence: head.sequence.next(),
+        time: head.time,
+        once: None,
+        command: Command::AdvanceClock,
+    };
     block.push(record).unwrap();
     let other = Results { through: head.sequence, hash: ResultsHash([1; 32]) };
     journal.append(block.build(other).unwrap()).unwrap();

@@ -318,6 +318,9 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
             "The market closed, its deadline being past, which cancels every order in it."
                 .to_owned()
         }
+        (CancelReason::HeartbeatExpired, _) => {
+            "Its owner's heartbeat ran out, which cancels all of the owner's orders.".to_owned()
+        }
         (CancelReason::MarketVoided, _) => {
             "The operator voided the market, which cancels every order in it.".to_owned()
         }
@@ -334,6 +337,7 @@ pub const fn reason_code(reason: CancelReason) -> &'static str {
         CancelReason::Expired => "EXPIRED",
         CancelReason::MarketClosed => "MARKET_CLOSED",
         CancelReason::MarketVoided => "MARKET_VOIDED",
+        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
     }
 }
 

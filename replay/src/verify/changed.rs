@@ -56,6 +56,10 @@ publish snow
 bob buy yes 0.50 x2
 ann buy no 0.50 x2
 void snow 0.40
+mode venue cancel-only
+mode bob read-only
+limit ann 5.00
+ann heartbeat 30s
 "#;
 
 /// Records of a block.

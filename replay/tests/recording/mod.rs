@@ -116,7 +116,7 @@ impl Told {
         let sequence = Sequence::new(self.records.len() as u64 + 1);
         let before = self.records.last().map_or(TimeMs::default(), |record| record.time);
         let time = TimeMs::new(ms + self.later_ms).unwrap().max(before);
-        self.records.push(Record { sequence, time, command });
+        self.records.push(Record { sequence, time, once: None, command });
     }
 
     fn play(&mut self, row: &Value, user: UserNo, market: MarketNo) {
@@ -145,6 +145,7 @@ impl Told {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         };
         self.say(ms, Command::PlaceOrder(terms));
     }

@@ -6,9 +6,12 @@ use serde::Serialize;
 
 use super::catalogue::PositionMarketJson;
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
-use crate::exchange::command::Role;
+use crate::exchange::command::{Role, TradingMode};
 use crate::exchange::ids::{KeyId, MarketId, UserId};
-use crate::exchange::units::{AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice};
+use crate::exchange::standing::Heartbeat;
+use crate::exchange::units::{
+    AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs,
+};
 use crate::projection::ReadModel;
 use crate::projection::accounts::{KeyRow, UserRow};
 use crate::projection::positions::{PositionRow, Resolution};
@@ -38,6 +41,8 @@ pub struct UserJson {
     profile_pic: Text<Arc<str>>,
     available: Text<Money>,
     reserved: Text<Money>,
+    mode: &'static str,
+    exposure_limit: Option<Text<Money>>,
     created_at: Timestamp,
 }
 
@@ -49,6 +54,8 @@ impl From<&UserRow> for UserJson {
             profile_pic: Text(Arc::clone(&row.profile_pic)),
             available: Text(row.balance.available),
             reserved: Text(row.balance.reserved),
+            mode: row.standing.mode.name(),
+            exposure_limit: row.standing.exposure_limit.map(Text),
             created_at: Timestamp(row.created_at),
         }
     }
@@ -64,9 +71,37 @@ pub struct UsersJson {
     pub paging: Paging,
 }
 
+/// What anybody may ask.
+#[derive(Debug, Serialize)]
+pub struct VenueModeJson {
+    mode: &'static str,
+}
+
+impl From<TradingMode> for VenueModeJson {
+    fn from(mode: TradingMode) -> Self {
+        VenueModeJson { mode: mode.name() }
+    }
+}
+
+/// The caller's dead man's switch.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatJson {
+    expires_at: Option<Timestamp>,
+    expired: bool,
+}
+
+impl From<Heartbeat> for HeartbeatJson {
+    fn from(heartbeat: Heartbeat) -> Self {
+        let Heartbeat { until, expired } = heartbeat;
+        HeartbeatJson { expires_at: until.map(Timestamp), expired }
+    }
+}
+
 /// The interface's name of a role.
 pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
+        Role::Reader => "reader",
         Role::Trader => "trader",
         Role::Operator => "operator",
     }
@@ -80,36 +115,84 @@ pub struct KeyJson {
     role: &'static str,
     label: Text<Arc<str>>,
     created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
 }
 
-impl From<&KeyRow> for KeyJson {
-    fn from(row: &KeyRow) -> Self {
+impl KeyJson {
+    /// Of a key that was last used then, as far as the process knows.
+    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> KeyJson {
         KeyJson {
             key_id: Text(row.id),
             role: role_name(row.role),
             label: Text(Arc::clone(&row.label)),
             created_at: Timestamp(row.created_at),
+            last_used_at: last_used.map(Timestamp),
             revoked_at: row.revoked_at.map(Timestamp),
         }
+    }
+
+    /// A key as it was when given.
+    pub fn given(row: &KeyRow) -> KeyJson {
+        KeyJson { revoked_at: None, ..KeyJson::new(row, None) }
+    }
+}
+
+/// What a key's owner calls its role.
+const fn scope_name(role: Role) -> &'static str {
+    match role {
+        Role::Reader => "read",
+        Role::Trader => "trade",
+        Role::Operator => "operator",
+    }
+}
+
+/// An API key of the caller's, without the key.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnKeyJson {
+    key_id: Text<KeyId>,
+    scope: &'static str,
+    label: Text<Arc<str>>,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+}
+
+impl OwnKeyJson {
+    /// Of a key that was last used then, as far as the process knows.
+    pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> OwnKeyJson {
+        OwnKeyJson {
+            key_id: Text(row.id),
+            scope: scope_name(row.role),
+            label: Text(Arc::clone(&row.label)),
+            created_at: Timestamp(row.created_at),
+            last_used_at: last_used.map(Timestamp),
+            revoked_at: row.revoked_at.map(Timestamp),
+        }
+    }
+
+    /// A key as it was when given.
+    pub fn given(row: &KeyRow) -> OwnKeyJson {
+        OwnKeyJson { revoked_at: None, ..OwnKeyJson::new(row, None) }
     }
 }
 
 /// A user's keys.
 #[derive(Debug, Serialize)]
-pub struct KeysJson {
+pub struct KeysJson<T> {
     /// Oldest first, revoked ones too.
-    pub keys: Vec<KeyJson>,
+    pub keys: Vec<T>,
 }
 
 /// A new API key with the key, shown this once.
 #[derive(Serialize)]
-pub struct NewKeyJson<'a> {
-    /// The key itself.
-    pub key: &'a str,
+pub struct NewKeyJson<'a, T> {
+    /// The key itself; nobody can show it again to one who repeats the request.
+    pub key: Option<&'a str>,
     /// What is said of it from now on.
     #[serde(flatten)]
-    pub row: KeyJson,
+    pub row: &'a T,
 }
 
 /// A position (interface 2.6, semantics 6).

@@ -166,7 +166,11 @@ pub struct MarketJson {
 impl MarketJson {
     /// The market as it stands.
     pub fn of(view: &ReadModel, row: &MarketRow) -> MarketJson {
-        let figures = Figures::OddAndProbability(view.probability_of_yes(row.no));
+        MarketJson::at(view, row, view.probability_of_yes(row.no))
+    }
+
+    fn at(view: &ReadModel, row: &MarketRow, probability_of_yes: Ratio) -> MarketJson {
+        let figures = Figures::OddAndProbability(probability_of_yes);
         MarketJson {
             id: Text(row.id),
             questions: Shared::new(&row.draft, |draft| &draft.questions),
@@ -200,9 +204,14 @@ pub struct MarketDetailJson {
 impl MarketDetailJson {
     /// The market as it stands.
     pub fn of(view: &ReadModel, row: &MarketRow) -> MarketDetailJson {
+        MarketDetailJson::at(view, row, view.probability_of_yes(row.no))
+    }
+
+    /// The market as it once stood, at this probability of yes.
+    pub fn at(view: &ReadModel, row: &MarketRow, probability_of_yes: Ratio) -> MarketDetailJson {
         let event = row.draft.event.and_then(|event| view.catalogue.event(event));
         MarketDetailJson {
-            market: MarketJson::of(view, row),
+            market: MarketJson::at(view, row, probability_of_yes),
             category_ids: category_ids(view, &row.draft.categories),
             event_id: event.map(|event| Text(event.id)),
             deadline: Timestamp(row.draft.deadline),

@@ -6,6 +6,8 @@ pub mod account;
 pub mod catalogue;
 pub mod json;
 pub mod leaderboard;
+pub mod limits;
+pub mod operations;
 pub mod order;
 pub mod problem;
 pub mod record;

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
+use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
 use crate::exchange::effect::{CancelReason, Effect};
-use crate::exchange::ids::{MarketId, OrderId, OrderNo, TradeId};
+use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
     AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -42,6 +43,7 @@ const fn reason_name(reason: CancelReason) -> &'static str {
         CancelReason::Expired => "EXPIRED",
         CancelReason::MarketClosed => "MARKET_CLOSED",
         CancelReason::MarketVoided => "MARKET_VOIDED",
+        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
     }
 }
 
@@ -52,8 +54,20 @@ struct BesideJson {
     cancelled_quantity: Text<Lots>,
     cancel_reason: Option<&'static str>,
     filled_cost: Text<Money>,
-    client_order_id: Option<&'static str>,
+    client_order_id: Option<Text<Token>>,
     sequence: u64,
+}
+
+impl BesideJson {
+    fn of(view: &ReadModel, row: &OrderRow) -> BesideJson {
+        BesideJson {
+            cancelled_quantity: Text(row.cancelled),
+            cancel_reason: row.cancel_reason.map(reason_name),
+            filled_cost: Text(row.filled_cost),
+            client_order_id: view.orders.client_id(row.no).map(Text),
+            sequence: row.no.0.get(),
+        }
+    }
 }
 
 /// An order (interface 2.7).
@@ -96,13 +110,7 @@ impl OrderJson {
             time_in_force: force_name(row.time_in_force),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            beside: BesideJson {
-                cancelled_quantity: Text(row.cancelled),
-                cancel_reason: row.cancel_reason.map(reason_name),
-                filled_cost: Text(row.filled_cost),
-                client_order_id: None,
-                sequence: row.no.0.get(),
-            },
+            beside: BesideJson::of(view, row),
         }
     }
 }
@@ -175,11 +183,74 @@ impl PlacedJson {
                 cancelled_quantity: Text(outcome.cancelled),
                 cancel_reason: outcome.reason.map(reason_name),
                 filled_cost: Text(outcome.cost),
-                client_order_id: None,
+                client_order_id: terms.client_order_id.map(Text),
                 sequence: sequence.get(),
             },
         }))
     }
+}
+
+impl PlacedJson {
+    /// The same once more, told from the order's row as its record left it and from its fills.
+    pub fn again(view: &ReadModel, row: &OrderRow) -> PlacedJson {
+        let own = |fill: &&FillRow| fill.sequence == row.no.0;
+        let fills = view.orders.fills_of_order(row).filter(own);
+        let mut trades: Vec<TradeJson> = fills
+            .map(|fill| TradeJson {
+                id: Text(fill.id),
+                price: Text(fill.price),
+                quantity: Text(fill.quantity),
+                timestamp: Timestamp(fill.time),
+            })
+            .collect();
+        trades.reverse();
+        PlacedJson {
+            order_id: Text(row.id),
+            status: row.status.name(),
+            filled_quantity: Text(row.filled),
+            remaining_quantity: Text(row.remaining),
+            average_fill_price: Text(row.average_price()),
+            trades,
+            beside: BesideJson::of(view, row),
+        }
+    }
+}
+
+/// The order of one operation among several.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum BatchOrderJson {
+    /// It was placed.
+    Placed(PlacedJson),
+    /// It was cancelled.
+    Cancelled(OrderJson),
+}
+
+/// What came of one operation among several.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ResultJson {
+    /// It was done.
+    #[serde(rename_all = "camelCase")]
+    Order {
+        /// What came of it.
+        order: BatchOrderJson,
+        /// Whether that was so before: what `Idempotent-Replay` says of a whole answer.
+        #[serde(rename = "idempotentReplay", skip_serializing_if = "std::ops::Not::not")]
+        replayed: bool,
+    },
+    /// It was refused.
+    Error {
+        /// Why.
+        error: ProblemJson,
+    },
+}
+
+/// What came of several operations (semantics 8).
+#[derive(Debug, Serialize)]
+pub struct BatchJson {
+    /// One an operation, in their order.
+    pub results: Vec<ResultJson>,
 }
 
 /// What came of an incoming order within its record.

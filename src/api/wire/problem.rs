@@ -1,47 +1,71 @@
 //! The JSON of a problem (RFC 9457, semantics 7).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::api::problem::{FieldError, Problem};
 
-#[derive(Serialize)]
+/// A problem as its client reads it.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ProblemJson<'a> {
+pub struct ProblemJson {
     r#type: String,
-    title: &'a str,
+    title: &'static str,
     status: u16,
-    detail: &'a str,
-    code: &'a str,
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<FieldErrorJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FieldErrorJson<'a> {
-    field: &'a str,
+    detail: Cow<'static, str>,
     code: &'static str,
-    detail: &'a str,
+    request_id: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldErrorJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayJson>,
 }
 
-impl<'a> From<&'a FieldError> for FieldErrorJson<'a> {
-    fn from(error: &'a FieldError) -> Self {
-        FieldErrorJson { field: &error.field, code: error.code.code(), detail: &error.detail }
+/// How far a start is: the sequences of the last record applied and of the journal's last.
+#[derive(Debug, Serialize)]
+struct ReplayJson {
+    applied: u64,
+    head: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct FieldErrorJson {
+    field: String,
+    code: &'static str,
+    detail: Cow<'static, str>,
+}
+
+impl From<&FieldError> for FieldErrorJson {
+    fn from(error: &FieldError) -> Self {
+        let (field, detail) = (error.field.clone(), error.detail.clone());
+        FieldErrorJson { field, code: error.code.code(), detail }
+    }
+}
+
+impl ProblemJson {
+    /// This problem, of the request of this id.
+    pub fn of(problem: &Problem, request_id: &str) -> ProblemJson {
+        let (status, code) = (problem.kind.status(), problem.kind.code());
+        ProblemJson {
+            r#type: format!("urn:openoutcry:problem:{code}"),
+            title: status.canonical_reason().unwrap_or("Problem"),
+            status: status.as_u16(),
+            detail: problem.detail.clone(),
+            code,
+            request_id: request_id.to_owned(),
+            errors: problem.errors.iter().map(FieldErrorJson::from).collect(),
+            replay: problem
+                .replay
+                .as_ref()
+                .map(|done| ReplayJson { applied: done.applied.get(), head: done.head.get() }),
+        }
     }
 }
 
 /// The body of the answer that reports this problem to the request of this id.
 pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, serde_json::Error> {
-    let (status, code) = (problem.kind.status(), problem.kind.code());
-    serde_json::to_vec(&ProblemJson {
-        r#type: format!("urn:openoutcry:problem:{code}"),
-        title: status.canonical_reason().unwrap_or("Problem"),
-        status: status.as_u16(),
-        detail: &problem.detail,
-        code,
-        request_id,
-        errors: problem.errors.iter().map(FieldErrorJson::from).collect(),
-    })
+    serde_json::to_vec(&ProblemJson::of(problem, request_id))
 }
 
 #[cfg(test)]

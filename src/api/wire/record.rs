@@ -9,7 +9,7 @@ use super::catalogue::LocalizedJson;
 use super::{OutcomeId, Text, Timestamp};
 use crate::exchange::command::Record;
 use crate::exchange::digest::StateDigest;
-use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, UserId};
+use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, UserId};
 use crate::exchange::results::ResultsHash;
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick};
 use crate::projection::ReadModel;
@@ -50,6 +50,8 @@ pub struct RecordJson<'a> {
     time: Timestamp,
     #[serde(flatten)]
     command: CommandJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<OnceJson>,
 }
 
 /// What was asked. The id of a thing that a record made is `null` where the command was refused,
@@ -63,6 +65,7 @@ enum CommandJson<'a> {
         user_open_orders_max: u32,
         venue_open_orders_max: u32,
         money_supply_max: Text<Money>,
+        repeat_window_seconds: u32,
     },
     CreateUser {
         user_id: Id<UserId>,
@@ -164,6 +167,30 @@ enum CommandJson<'a> {
         market_id: Id<MarketId>,
     },
     AdvanceClock {},
+    Heartbeat {
+        user_id: Id<UserId>,
+        timeout_seconds: u32,
+    },
+    SetVenueMode {
+        mode: &'static str,
+    },
+    SetUserMode {
+        user_id: Id<UserId>,
+        mode: &'static str,
+    },
+    SetExposureLimit {
+        user_id: Id<UserId>,
+        limit: Option<Text<Money>>,
+    },
+}
+
+/// Under which of a caller's keys it was asked.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OnceJson {
+    caller_id: Id<UserId>,
+    key: Text<Token>,
+    part: u8,
 }
 
 /// An id, where the thing exists.
@@ -186,6 +213,7 @@ struct PlaceOrderJson {
     reduce_only: bool,
     valid_until: Option<Timestamp>,
     copy_from_trader_id: Id<UserId>,
+    client_order_id: Option<Text<Token>>,
 }
 
 /// An outcome and its text.
@@ -240,6 +268,7 @@ impl<'a> RecordJson<'a> {
             sequence: record.sequence.get(),
             time: Timestamp(record.time),
             command: Reading { view, record }.command(),
+            idempotency_key: Reading { view, record }.once(),
         }
     }
 }

@@ -63,6 +63,7 @@ fn orders(
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from,
+        client_order_id: None,
     };
     let behind = Tick::new(bid.get().saturating_sub(BEHIND_TICKS)).unwrap_or(Tick::MIN);
     vec![

@@ -135,6 +135,7 @@ impl Lane {
             condition: Condition::Unconditional,
             valid_until: None,
             copy_from: None,
+            client_order_id: None,
         }
     }
 }

@@ -67,6 +67,7 @@ impl Person {
         match self.role {
             Role::Trader => "trader",
             Role::Operator => "operator",
+            Role::Reader => "reader",
         }
     }
 

@@ -10,11 +10,13 @@ mod sound;
 use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
-use super::ids::MarketNo;
+use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
+use super::repeats::Repeats;
 use super::rules::Rules;
+use super::standing::Standings;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
@@ -37,6 +39,8 @@ impl Exchange {
             markets,
             orders,
             schedule: _,
+            repeats,
+            standings,
         } = self;
         IMAGE_VERSION.write(sink);
         sequence.write(sink);
@@ -52,6 +56,8 @@ impl Exchange {
         for market in markets {
             market.write(orders, sink)?;
         }
+        standings.write(sink);
+        repeats.write(sink);
         Ok(())
     }
 
@@ -93,6 +99,8 @@ impl Exchange {
             markets: Vec::new(),
             orders: OrderPool::default(),
             schedule: Schedule::default(),
+            repeats: Repeats::default(),
+            standings: Standings::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {
@@ -105,6 +113,8 @@ impl Exchange {
             let state = exchange.read_market(market, source)?;
             exchange.markets.push(state);
         }
+        exchange.standings = Imaged::read(source)?;
+        exchange.repeats = Imaged::read(source)?;
         exchange.schedule_all();
         Ok(exchange)
     }
@@ -126,7 +136,7 @@ impl Exchange {
 
     /// Puts everything on the schedule that the markets and orders have on it.
     fn schedule_all(&mut self) {
-        let Exchange { markets, orders, schedule, .. } = self;
+        let Exchange { markets, orders, schedule, standings, .. } = self;
         for (market, state) in (0..).map(MarketNo).zip(markets) {
             if state.status.keeps_orders() {
                 schedule.add(state.deadline, Due::Deadline(market));
@@ -138,6 +148,12 @@ impl Exchange {
         for order in orders.all() {
             if let Some(expires_at) = order.expires_at {
                 schedule.add(expires_at, Due::Expiry(order.no));
+            }
+        }
+        for (user, standing) in (0..).map(UserNo).zip(&standings.users) {
+            let heartbeat = standing.heartbeat;
+            if let Some(until) = heartbeat.until.filter(|_| !heartbeat.expired) {
+                schedule.add(until, Due::Heartbeat(user));
             }
         }
     }

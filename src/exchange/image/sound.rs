@@ -3,6 +3,7 @@
 
 use super::coding::BadImage;
 use crate::exchange::Exchange;
+use crate::exchange::command::TradingMode;
 use crate::exchange::effect::Holding;
 use crate::exchange::ids::{SEQUENCE_END, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
@@ -46,6 +47,9 @@ impl Exchange {
             }
         }
         self.check_orders()?;
+        self.check_standings()?;
+        let last = self.repeats.last_record();
+        hold(last <= self.sequence, "a name of a record that is not yet")?;
         Ok(self.check()?)
     }
 
@@ -55,7 +59,9 @@ impl Exchange {
             let empty = self.catalogue.categories_count() == 0
                 && self.catalogue.events_count() == 0
                 && self.ledger.users_count() == 0
-                && self.markets.is_empty();
+                && self.markets.is_empty()
+                && self.standings.venue == TradingMode::Normal
+                && self.repeats.is_empty();
             return hold(empty, "a venue that was never opened");
         };
         hold(rules.known(), "rules that this program does not know")?;
@@ -73,6 +79,18 @@ impl Exchange {
         self.check_user(holding.copy_from)?;
         let nothing = holding.held.is_zero() && holding.copy_from.is_some();
         hold(!nothing, "a trader copied for nothing")
+    }
+
+    /// A switch that ran out was set, and left no order.
+    fn check_standings(&self) -> Result<(), BadImage> {
+        let users = &self.standings.users;
+        hold(users.len() == self.ledger.users_count(), "switches of nobody")?;
+        for (user, standing) in (0..).map(UserNo).zip(users) {
+            let heartbeat = standing.heartbeat;
+            let ran_out = heartbeat.over(self.time) && self.orders.count_of(user) == 0;
+            hold(!heartbeat.expired || ran_out, "a heartbeat that ran out too early")?;
+        }
+        Ok(())
     }
 
     fn check_orders(&self) -> Result<(), BadImage> {

@@ -1,22 +1,23 @@
 //! The units, numbers and choices of the exchange as they stand in an image. Everything here has
 //! one width, whatever its value: what is missing is a value that nothing has.
 
-use super::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice};
+use super::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_text};
 use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use crate::exchange::command::{
-    Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+    Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Holding};
 use crate::exchange::ids::{
-    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderNo,
+    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderNo, Token,
     TradeIndex, UserId, UserNo,
 };
 use crate::exchange::ledger::{Account, Position};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::orders::Backing;
 use crate::exchange::rules::Rules;
+use crate::exchange::standing::{Heartbeat, Standing, Standings};
 use crate::exchange::units::{
-    Lots, LotsSum, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs,
+    Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
 use crate::exchange::venue::Key;
 
@@ -119,13 +120,14 @@ missing!(
     TimeMs as i64: -1, TimeMs::get, TimeMs::new;
     UserNo as i64: -1, |user| i64::from(user.0), |n| u32::try_from(n).ok().map(UserNo);
     EventNo as i64: -1, |event| i64::from(event.0), |n| u32::try_from(n).ok().map(EventNo);
+    Money as i64: -1, Money::get, |units| Some(Money::new(units)).filter(|m| !m.is_negative());
     Tick as u8: 255, Tick::get, Tick::new;
     SettlementPrice as u8: 255, SettlementPrice::get, SettlementPrice::new;
 );
 
 imaged_choice!(Outcome { Yes = 1, No = 2 });
 imaged_choice!(Side { Buy = 1, Sell = 2 });
-imaged_choice!(Role { Trader = 1, Operator = 2 });
+imaged_choice!(Role { Trader = 1, Operator = 2, Reader = 3 });
 imaged_choice!(SelfTradePrevention { CancelTaker = 1, CancelMaker = 2, CancelBoth = 3 });
 imaged_choice!(Condition {
     Unconditional = 1,
@@ -133,6 +135,7 @@ imaged_choice!(Condition {
     ReduceOnly = 3,
     PostOnlyReduceOnly = 4,
 });
+imaged_choice!(TradingMode { Normal = 1, CancelOnly = 2, ReadOnly = 3 });
 imaged_choice!(MarketStatus {
     Draft = 1,
     Active = 2,
@@ -151,6 +154,7 @@ imaged_choice!(CancelReason {
     Expired = 5,
     MarketClosed = 6,
     MarketVoided = 7,
+    HeartbeatExpired = 8,
 });
 
 imaged!(Localized { pt, en, es });
@@ -173,7 +177,37 @@ imaged!(Holding { held, locked, cost, copy_from });
 imaged!(Account { available, reserved });
 imaged!(Position { yes, no, realised });
 imaged!(Key { user, role, hash, revoked });
-imaged!(Rules { version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max });
+imaged!(Rules {
+    version,
+    currency,
+    user_open_orders_max,
+    venue_open_orders_max,
+    money_supply_max,
+    repeat_window_seconds,
+});
+imaged!(Heartbeat { until, expired });
+imaged!(Standing { mode, exposure_limit, heartbeat });
+imaged!(Standings { venue, users });
+
+impl Imaged for Token {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_text(self.as_str(), sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Token::new(&String::read(source)?).ok_or(BadImage::Value("Token"))
+    }
+}
+
+impl Imaged for Ratio {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.to_bytes().write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Imaged::read(source).map(Ratio::from_bytes)
+    }
+}
 
 /// A number for the kind, and the time of its expiry or nothing.
 impl Imaged for TimeInForce {

@@ -3,11 +3,35 @@
 use super::{Holders, Ledger};
 use crate::exchange::ids::UserNo;
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, room, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
-use crate::exchange::ledger::Position;
+use crate::exchange::invariant::Broken;
+use crate::exchange::ledger::{Account, Position};
+use crate::exchange::units::MoneySum;
 
-imaged!(Ledger { accounts, markets, net_deposits });
+impl Imaged for Ledger {
+    fn write(&self, sink: &mut impl ImageSink) {
+        // What contracts cost is told by the positions.
+        let Ledger { accounts, costs: _, markets, net_deposits } = self;
+        accounts.write(sink);
+        markets.write(sink);
+        net_deposits.write(sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let accounts: Vec<Account> = Imaged::read(source)?;
+        let markets: Vec<Holders> = Imaged::read(source)?;
+        let mut costs = vec![MoneySum::ZERO; accounts.len()];
+        for (user, position) in markets.iter().flat_map(|holders| &holders.rows) {
+            let sum = costs.get_mut(user.index());
+            let sum = sum.ok_or(BadImage::Contradiction("a position of nobody"))?;
+            for cost in position.costs() {
+                *sum = sum.plus(cost).map_err(Broken::from)?;
+            }
+        }
+        Ok(Ledger { accounts, costs, markets, net_deposits: Imaged::read(source)? })
+    }
+}
 
 impl Imaged for Holders {
     fn write(&self, sink: &mut impl ImageSink) {

@@ -6,14 +6,16 @@ use crate::exchange::catalogue::{
 };
 use crate::exchange::command::{
     Condition, Direction, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
+use crate::exchange::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
+};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::reject::Reject;
 use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, MoneySum, SettlementPrice, Tick, TimeMs};
+use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
 
 /// What has canonical bytes.
 pub trait Canonical {
@@ -137,6 +139,8 @@ wrapped! {
     OrderNo: it => it.0.get();
     TradeIndex: it => it.0;
     KeyHash: it => it.0;
+    Sequence: it => it.get();
+    Token: it => it.as_str();
     // By its code, which is never given again, not by its place in a list that grows.
     Reject: it => it.code();
     String: it => it.as_str();
@@ -155,6 +159,7 @@ wrapped! {
     Role: it => match it {
         Role::Trader => 1_u8,
         Role::Operator => 2,
+        Role::Reader => 3,
     };
     SelfTradePrevention: it => match it {
         SelfTradePrevention::CancelTaker => 1_u8,
@@ -175,6 +180,12 @@ wrapped! {
         CancelReason::Expired => 5,
         CancelReason::MarketClosed => 6,
         CancelReason::MarketVoided => 7,
+        CancelReason::HeartbeatExpired => 8,
+    };
+    TradingMode: it => match it {
+        TradingMode::Normal => 1_u8,
+        TradingMode::CancelOnly => 2,
+        TradingMode::ReadOnly => 3,
     };
     MarketStatus: it => match it {
         MarketStatus::Draft => 1_u8,
@@ -256,8 +267,10 @@ impl Canonical for Rules {
             user_open_orders_max,
             venue_open_orders_max,
             money_supply_max,
+            repeat_window_seconds,
         } = self;
         put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
+        put!(out; repeat_window_seconds);
     }
 }
 
@@ -338,9 +351,10 @@ impl Canonical for PlaceOrder {
             condition,
             valid_until,
             copy_from,
+            client_order_id,
         } = self;
         put!(out; user, market, outcome, side, price, quantity, time_in_force);
-        put!(out; self_trade, condition, valid_until, copy_from);
+        put!(out; self_trade, condition, valid_until, copy_from, client_order_id);
     }
 }
 
@@ -421,6 +435,13 @@ impl Canonical for Effect {
             E::PositionSettled { user, market, yes, no, payout, realised } => {
                 put!(out; 21_u8, user, market, yes, no, payout, realised);
             }
+            E::Repeated { first } => put!(out; 22_u8, first),
+            E::AnswerKept { until } => put!(out; 23_u8, until),
+            E::HeartbeatSet { user, until } => put!(out; 24_u8, user, until),
+            E::HeartbeatExpired { user } => put!(out; 25_u8, user),
+            E::VenueModeSet { mode } => put!(out; 26_u8, mode),
+            E::UserModeSet { user, mode } => put!(out; 27_u8, user, mode),
+            E::ExposureLimitSet { user, limit } => put!(out; 28_u8, user, limit),
         }
     }
 }

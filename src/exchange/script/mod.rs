@@ -12,6 +12,7 @@
 //! Parts in brackets may be left out; their defaults are made from the name.
 //! ```text
 //! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
+//!       [repeats 1d]
 //! user ann ["Ann B."] [pic "https://..."]
 //! key k1 for ann [operator|trader] [label "laptop"] [hash 64-hex-digits]
 //! revoke k1 of ann
@@ -29,11 +30,15 @@
 //! resolve rain yes|no
 //! void rain [0.50]
 //! ann buy|sell yes|no 0.62 x5 [ioc|fok|expires MOMENT] [stp=cancel-taker|cancel-maker|cancel-both]
-//!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [on rain] [as s1]
+//!     [post-only] [reduce-only] [valid MOMENT] [copy bob] [client "ID"] [on rain] [as s1]
 //! ann amend s1 [price 0.61] [x4]
 //! ann cancel s1
 //! ann cancel all [rain]
+//! ann heartbeat SPAN|off
+//! mode venue|ann normal|cancel-only|read-only
+//! limit ann 50.00|none
 //! clock
+//! once ann "KEY" [part 1] [body 64-hex-digits] ...      with any of the lines above
 //! ```
 //! An order without `on` goes to the market of the order before it, or to the one created since;
 //! one without `as` is its owner's n-th: `ann.3`. A line may begin with the time that has passed
@@ -82,7 +87,7 @@ impl Verdict {
     /// What a record's effects say.
     pub const fn of(effects: &[Effect]) -> Verdict {
         match effects {
-            [Effect::Refused(_), ..] => Verdict::Refused,
+            [Effect::Refused(_) | Effect::Repeated { .. }, ..] => Verdict::Refused,
             _ => Verdict::Taken,
         }
     }

@@ -4,10 +4,10 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
-    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
+    Side, TimeInForce, TradingMode, Wording,
 };
-use super::super::ids::UserNo;
+use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Money, SettlementPrice, Tick};
 use super::drafts::{
@@ -23,7 +23,12 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
     let words = split(text)?;
     let mut reader = Reader { words: &words, names, time: names.time() };
     reader.stamp()?;
-    let verb = reader.bare("a command")?;
+    let mut verb = reader.bare("a command")?;
+    let mut once = None;
+    if verb == "once" {
+        once = Some(Box::new(reader.once()?));
+        verb = reader.bare("a command")?;
+    }
     let (command, name) = reader.command(verb)?;
     if let Some(left) = reader.peek() {
         return Err(ScriptError::Unexpected(left.to_owned()));
@@ -31,12 +36,12 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
     if let Some(name) = &name {
         names.check_free(&command, name)?;
     }
-    let record = Record { sequence: names.next_sequence(), time: reader.time, command };
+    let record = Record { sequence: names.next_sequence(), time: reader.time, once, command };
     Ok(Line { record, name })
 }
 
 /// What may follow a venue's currency.
-const VENUE_PARTS: [&str; 4] = ["version", "orders", "venue-orders", "supply"];
+const VENUE_PARTS: [&str; 5] = ["version", "orders", "venue-orders", "supply", "repeats"];
 
 /// A command, and the name of what it makes.
 type Named = (Command, Option<String>);
@@ -64,9 +69,60 @@ impl Reader<'_> {
                 self.life_cycle(verb)?
             }
             "clock" => Command::AdvanceClock,
+            "mode" => self.mode()?,
+            "limit" => {
+                let user = self.user()?;
+                let limit = match self.peek() {
+                    Some("none") => self.pass_over("none").map(|()| None)?,
+                    _ => Some(self.unit("an amount", Money::parse_limit)?),
+                };
+                Command::SetExposureLimit { user, limit }
+            }
             user => return self.of_user(self.names.user(user)?),
         };
         Ok((command, None))
+    }
+
+    fn mode(&mut self) -> Result<Command, ScriptError> {
+        let user = match self.peek() {
+            Some("venue") => self.pass_over("venue").map(|()| None)?,
+            _ => Some(self.user()?),
+        };
+        let name = self.bare("a mode")?;
+        let mode = TradingMode::named(name);
+        let mode = mode.ok_or_else(|| ScriptError::Unexpected(name.to_owned()))?;
+        Ok(match user {
+            Some(user) => Command::SetUserMode { user, mode },
+            None => Command::SetVenueMode { mode },
+        })
+    }
+
+    fn once(&mut self) -> Result<Once, ScriptError> {
+        let (caller, key) = (self.user()?, self.token()?);
+        let (mut part, mut body) = (0, BodyHash([0; 32]));
+        if self.peek() == Some("part") {
+            self.pass_over("part")?;
+            let word = self.bare("a part")?;
+            part = word.parse().map_err(|_| ScriptError::Unexpected(word.to_owned()))?;
+        }
+        if self.peek() == Some("body") {
+            self.pass_over("body")?;
+            body = BodyHash(self.hash()?);
+        }
+        Ok(Once { caller, key, part, body })
+    }
+
+    /// A client's own name for something, quoted.
+    fn token(&mut self) -> Result<Token, ScriptError> {
+        let text = self.quoted()?;
+        Token::new(&text).ok_or(ScriptError::NotAName(text))
+    }
+
+    /// A hash in hexadecimal digits.
+    fn hash(&mut self) -> Result<[u8; 32], ScriptError> {
+        let hex = self.bare("a hash")?;
+        let bytes = HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).unwrap_or_default();
+        bytes.try_into().map_err(|_| ScriptError::Unexpected(hex.to_owned()))
     }
 
     fn venue(&mut self) -> Result<Command, ScriptError> {
@@ -82,6 +138,7 @@ impl Reader<'_> {
                 "orders" => rules.user_open_orders_max = self.number()?,
                 "venue-orders" => rules.venue_open_orders_max = self.number()?,
                 "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
+                "repeats" => rules.repeat_window_seconds = self.seconds()?,
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }
@@ -135,15 +192,11 @@ impl Reader<'_> {
         let (mut role, mut label, mut hash) = (Role::Trader, name.to_owned(), key_hash(name));
         while let Some(part) = self.next_if_bare() {
             match part {
+                "reader" => role = Role::Reader,
                 "trader" => role = Role::Trader,
                 "operator" => role = Role::Operator,
                 "label" => label = self.quoted()?,
-                "hash" => {
-                    let hex = self.bare("a hash")?;
-                    let bytes = HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).unwrap_or_default();
-                    let bytes = bytes.try_into();
-                    hash = bytes.map(KeyHash).map_err(|_| ScriptError::Unexpected(hex.into()))?;
-                }
+                "hash" => hash = KeyHash(self.hash()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }
@@ -248,6 +301,13 @@ impl Reader<'_> {
                 Command::CancelOrders { user, market }
             }
             "cancel" => Command::CancelOrder { user, order: self.order()? },
+            "heartbeat" => {
+                let timeout_seconds = match self.peek() {
+                    Some("off") => self.pass_over("off").map(|()| 0)?,
+                    _ => self.seconds()?,
+                };
+                Command::Heartbeat { user, timeout_seconds }
+            }
             other => return Err(ScriptError::Unexpected(other.to_owned())),
         };
         Ok((command, None))
@@ -273,6 +333,7 @@ impl Reader<'_> {
         let mut self_trade = SelfTradePrevention::CancelTaker;
         let (mut post_only, mut reduce_only) = (false, false);
         let (mut valid_until, mut copy_from, mut name) = (None, None, None);
+        let mut client_order_id = None;
         let mut market = self.names.current_market();
         while let Some(part) = self.next_if_bare() {
             match part {
@@ -289,6 +350,7 @@ impl Reader<'_> {
                 "reduce-only" => reduce_only = true,
                 "valid" => valid_until = Some(self.moment()?),
                 "copy" => copy_from = Some(self.user()?),
+                "client" => client_order_id = Some(self.token()?),
                 "on" => market = Some(self.market()?),
                 "as" => name = Some(self.name()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
@@ -312,6 +374,7 @@ impl Reader<'_> {
             condition,
             valid_until,
             copy_from,
+            client_order_id,
         };
         Ok((Command::PlaceOrder(order), name))
     }

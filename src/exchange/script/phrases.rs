@@ -12,10 +12,13 @@ use super::words::moment;
 pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
     match effect {
         Effect::Refused(reject) => format!("refused {}", reject.code()),
+        Effect::Repeated { first } => format!("done before, by record {first}"),
+        Effect::AnswerKept { until } => format!("kept in mind until {}", moment(*until, now)),
         Effect::VenueOpened(rules) => format!("the venue opens in {}", rules.currency),
         Effect::UserCreated { user, .. } => format!("user {}", names.of_user(*user)),
         Effect::KeyAdded { user, key, role, .. } => {
             let role = match role {
+                Role::Reader => "reader",
                 Role::Trader => "trader",
                 Role::Operator => "operator",
             };
@@ -31,6 +34,11 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
         Effect::AccountChanged { user, available, reserved } => {
             format!("{} has {available}, reserved {reserved}", names.of_user(*user))
         }
+        Effect::HeartbeatSet { .. }
+        | Effect::HeartbeatExpired { .. }
+        | Effect::VenueModeSet { .. }
+        | Effect::UserModeSet { .. }
+        | Effect::ExposureLimitSet { .. } => switched(effect, now, names),
         Effect::CategoryCreated { category, .. } => {
             format!("category {}", names.of_category(*category))
         }
@@ -65,6 +73,27 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             let realised = realised_part(*realised);
             format!("{who} is paid {payout} for yes x{yes}, no x{no}{realised}")
         }
+    }
+}
+
+fn switched(effect: &Effect, now: TimeMs, names: &Names) -> String {
+    match effect {
+        Effect::HeartbeatSet { user, until } => {
+            let until = until.map_or("off".to_owned(), |at| format!("until {}", moment(at, now)));
+            format!("heartbeat of {} {until}", names.of_user(*user))
+        }
+        Effect::HeartbeatExpired { user } => {
+            format!("heartbeat of {} has run out", names.of_user(*user))
+        }
+        Effect::VenueModeSet { mode } => format!("the venue is {}", mode.name()),
+        Effect::UserModeSet { user, mode } => {
+            format!("{} is {}", names.of_user(*user), mode.name())
+        }
+        Effect::ExposureLimitSet { user, limit } => {
+            let limit = limit.map_or("none".to_owned(), |limit| limit.to_string());
+            format!("exposure limit of {}: {limit}", names.of_user(*user))
+        }
+        _ => String::new(),
     }
 }
 
@@ -179,5 +208,6 @@ const fn code(reason: CancelReason) -> &'static str {
         CancelReason::Expired => "EXPIRED",
         CancelReason::MarketClosed => "MARKET_CLOSED",
         CancelReason::MarketVoided => "MARKET_VOIDED",
+        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
     }
 }

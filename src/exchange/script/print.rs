@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    Command, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -23,6 +23,9 @@ pub fn line(line: &Line, names: &Names) -> String {
         writer.word(moment(writer.now, names.time()));
     } else if writer.now < names.time() {
         writer.word(format!("@{}", writer.now.get()));
+    }
+    if let Some(once) = &line.record.once {
+        writer.once(once);
     }
     writer.command(&line.record.command, line.name.as_deref());
     writer.words.join(" ")
@@ -43,6 +46,17 @@ impl Writer<'_> {
     fn part(&mut self, keyword: &str, word: impl Into<String>) {
         self.word(keyword);
         self.word(word);
+    }
+
+    fn once(&mut self, once: &Once) {
+        self.part("once", self.names.of_user(once.caller));
+        self.word(quote(once.key.as_str()));
+        if once.part != 0 {
+            self.part("part", once.part.to_string());
+        }
+        if once.body != BodyHash([0; 32]) {
+            self.part("body", HEXLOWER.encode(&once.body.0));
+        }
     }
 
     fn user(&mut self, user: UserNo) {
@@ -148,6 +162,23 @@ impl Writer<'_> {
                     self.word(self.names.of_market(*market));
                 }
             }
+            Command::Heartbeat { user, timeout_seconds } => {
+                self.user(*user);
+                let ms = u64::from(*timeout_seconds).saturating_mul(1000);
+                self.part("heartbeat", if ms == 0 { "off".to_owned() } else { span(ms) });
+            }
+            Command::SetVenueMode { mode } => {
+                self.part("mode", "venue");
+                self.word(mode.name());
+            }
+            Command::SetUserMode { user, mode } => {
+                self.part("mode", self.names.of_user(*user));
+                self.word(mode.name());
+            }
+            Command::SetExposureLimit { user, limit } => {
+                self.part("limit", self.names.of_user(*user));
+                self.word(limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string()));
+            }
             // `AdvanceClock`; every other command is written above.
             _ => self.word("clock"),
         }
@@ -171,11 +202,18 @@ impl Writer<'_> {
         if rules.money_supply_max != current.money_supply_max {
             self.part("supply", rules.money_supply_max.to_string());
         }
+        if rules.repeat_window_seconds != current.repeat_window_seconds {
+            let ms = u64::from(rules.repeat_window_seconds).saturating_mul(1000);
+            self.part("repeats", span(ms));
+        }
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
-        if role == Role::Operator {
-            self.word("operator");
+        match role {
+            Role::Reader => self.word("reader"),
+            // What is not said is a trader.
+            Role::Trader => {}
+            Role::Operator => self.word("operator"),
         }
         if label != name {
             self.part("label", quote(label));
@@ -295,6 +333,9 @@ impl Writer<'_> {
         self.moment_part("valid", order.valid_until);
         if let Some(copied) = order.copy_from {
             self.part("copy", self.names.of_user(copied));
+        }
+        if let Some(id) = &order.client_order_id {
+            self.part("client", quote(id.as_str()));
         }
         if self.names.current_market() != Some(order.market) {
             self.part("on", self.names.of_market(order.market));

@@ -7,9 +7,10 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    Command, Condition, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+    BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
+    TimeInForce, TradingMode, Wording,
 };
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
 use super::*;
@@ -87,6 +88,17 @@ fn market_draft() -> BoxedStrategy<MarketDraft> {
         .boxed()
 }
 
+fn token() -> impl Strategy<Value = Token> {
+    prop_oneof!["[a-c]", "[!-~]{1,64}"].prop_map(|text| Token::new(&text).unwrap())
+}
+
+fn once() -> impl Strategy<Value = Box<Once>> {
+    let body = prop_oneof![Just([0; 32]), any::<[u8; 32]>()].prop_map(BodyHash);
+    (0..4_u32, token(), prop_oneof![Just(0), any::<u8>()], body).prop_map(
+        |(caller, key, part, body)| Box::new(Once { caller: UserNo(caller), key, part, body }),
+    )
+}
+
 fn order() -> BoxedStrategy<PlaceOrder> {
     let numbers = (0..4_u32, 0..3_u32, 1..=99_u8, 1..=ORDER_LOTS_MAX);
     let wording = (outcome(), prop_oneof![Just(Side::Buy), Just(Side::Sell)])
@@ -107,7 +119,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
         Just(Condition::ReduceOnly),
         Just(Condition::PostOnlyReduceOnly),
     ];
-    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)));
+    let rest = (of(time()), of((0..4_u32).prop_map(UserNo)), of(token()));
     (numbers, wording, time_in_force, self_trade, condition, rest)
         .prop_map(
             |((user, market, price, lots), wording, time_in_force, self_trade, condition, rest)| {
@@ -122,6 +134,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
                     condition,
                     valid_until: rest.0,
                     copy_from: rest.1,
+                    client_order_id: rest.2,
                 }
             },
         )
@@ -129,16 +142,17 @@ fn order() -> BoxedStrategy<PlaceOrder> {
 }
 
 fn creation() -> BoxedStrategy<Command> {
-    let key = (0..4_u32, any::<bool>(), text(), any::<[u8; 32]>());
-    let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX);
+    let key = (0..4_u32, proptest::option::of(any::<bool>()), text(), any::<[u8; 32]>());
+    let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX, 0..200_000_u32);
     prop_oneof![
-        rules.prop_map(|(version, currency, user_open_orders_max, all, supply)| {
+        rules.prop_map(|(version, currency, user_open_orders_max, all, supply, window)| {
             Command::OpenVenue(Rules {
                 version,
                 currency,
                 user_open_orders_max,
                 venue_open_orders_max: all,
                 money_supply_max: Money::new(supply),
+                repeat_window_seconds: window,
             })
         }),
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
@@ -146,7 +160,11 @@ fn creation() -> BoxedStrategy<Command> {
         }),
         key.prop_map(|(user, operator, label, hash)| Command::AddKey {
             user: UserNo(user),
-            role: if operator { Role::Operator } else { Role::Trader },
+            role: match operator {
+                None => Role::Reader,
+                Some(false) => Role::Trader,
+                Some(true) => Role::Operator,
+            },
             label,
             hash: KeyHash(hash),
         }),
@@ -185,6 +203,11 @@ fn life_cycle() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn mode() -> impl Strategy<Value = TradingMode> {
+    let modes = [TradingMode::Normal, TradingMode::CancelOnly, TradingMode::ReadOnly];
+    prop::sample::select(modes.to_vec())
+}
+
 fn of_a_user() -> BoxedStrategy<Command> {
     let user = || (0..4_u32).prop_map(UserNo);
     let money = || (1..=i64::MAX).prop_map(Money::new);
@@ -204,16 +227,25 @@ fn of_a_user() -> BoxedStrategy<Command> {
         1 => (user(), of((0..3_u32).prop_map(MarketNo)))
             .prop_map(|(user, market)| Command::CancelOrders { user, market }),
         1 => Just(Command::AdvanceClock),
+        1 => (user(), prop_oneof![Just(0), any::<u32>()])
+            .prop_map(|(user, timeout_seconds)| Command::Heartbeat { user, timeout_seconds }),
+        1 => mode().prop_map(|mode| Command::SetVenueMode { mode }),
+        1 => (user(), mode()).prop_map(|(user, mode)| Command::SetUserMode { user, mode }),
+        1 => (user(), of((0..=i64::MAX).prop_map(Money::new)))
+            .prop_map(|(user, limit)| Command::SetExposureLimit { user, limit }),
     ]
     .boxed()
 }
 
 fn records() -> impl Strategy<Value = Vec<Record>> {
     let command = prop_oneof![creation(), life_cycle(), of_a_user()];
-    (prop_oneof![Just(1), 1..50_u64], prop::collection::vec((time(), command), 0..30)).prop_map(
+    let asked = (time(), prop_oneof![4 => Just(None), 1 => once().prop_map(Some)], command);
+    (prop_oneof![Just(1), 1..50_u64], prop::collection::vec(asked, 0..30)).prop_map(
         |(first, commands)| {
             let numbered = (first..).map(Sequence::new).zip(commands);
-            numbered.map(|(sequence, (time, command))| Record { sequence, time, command }).collect()
+            numbered
+                .map(|(sequence, (time, once, command))| Record { sequence, time, once, command })
+                .collect()
         },
     )
 }
@@ -274,15 +306,23 @@ ann sell yes 0.62 x5 as s1
 bob buy no 0.40 x2.5 ioc stp=cancel-maker
 bob buy yes 0.63 x8 expires +10m post-only valid +250ms copy ann
 bob amend bob.2 price 0.61 x4
+ann buy yes 0.30 x1 client \"a\\\"1\"
 ann cancel s1
 bob cancel all rain
 bob cancel all
+ann heartbeat 30s
+ann heartbeat off
+mode venue read-only
+mode ann cancel-only
+limit ann 50.00
+limit bob none
 +1d clock
 reopen rain until +1h
 key phone for ann operator
 revoke phone of ann
 resolve rain yes
 void rain 0.30
+once bob \"k-1\" part 3 deposit bob 1.00
 ?7 buy yes 0.01 x1 on ?3
 ";
     let mut names = Names::starting_at(Sequence::new(1));

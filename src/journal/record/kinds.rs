@@ -4,15 +4,15 @@ use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CancelOrderV1, CancelOrdersV1, CloseMarketV1,
     CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1, DisputeMarketV1,
-    OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1, ResolveMarketV1,
-    ReviseEventV1, ReviseMarketV1, RevokeKeyV1, Spelled, SuspendMarketV1, Tail, TextsV1,
-    VoidMarketV1, WithdrawV1,
+    HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1,
+    ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1, SetExposureLimitV1, SetUserModeV1,
+    SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1, VoidMarketV1, WithdrawV1,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::{Command, KeyHash, PlaceOrder, Wording};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -56,7 +56,7 @@ pub(super) fn spell(command: &Command, tail: &mut Tail<'_>) -> Spelled {
     }
 }
 
-/// The venue's own kinds: opening, users, keys, money, categories.
+/// The venue's own kinds: opening, users, keys, money, categories, switches.
 fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
     match command {
         Command::OpenVenue(rules) => tail.put(OpenVenueV1 {
@@ -65,6 +65,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             user_open_orders_max: rules.user_open_orders_max,
             venue_open_orders_max: rules.venue_open_orders_max,
             money_supply_max: rules.money_supply_max.get(),
+            repeat_window_seconds: rules.repeat_window_seconds,
         }),
         Command::CreateUser { profile_name, profile_pic } => {
             tail.put(CreateUserV1 { profile_name, profile_pic })
@@ -82,6 +83,18 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
         }
         Command::CreateCategory(CategoryDraft { name, slug }) => {
             tail.put(CreateCategoryV1 { name, slug })
+        }
+        Command::Heartbeat { user, timeout_seconds } => {
+            tail.put(HeartbeatV1 { user: user.0, timeout_seconds: *timeout_seconds })
+        }
+        Command::SetVenueMode { mode } => {
+            tail.put(SetVenueModeV1 { mode: fields::mode_number(*mode) })
+        }
+        Command::SetUserMode { user, mode } => {
+            tail.put(SetUserModeV1 { user: user.0, mode: fields::mode_number(*mode) })
+        }
+        Command::SetExposureLimit { user, limit } => {
+            tail.put(SetExposureLimitV1 { user: user.0, limit: limit.map(Money::get) })
         }
         // Every other kind is spelled above; a kind in neither list could never be read back,
         // so it is refused as if there were no room.
@@ -141,6 +154,32 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             market: c.market.map(MarketNo),
         }),
         23 => body.read().map(|AdvanceClockV1 {}| Command::AdvanceClock),
+        24..=27 => switch(body),
+        unknown => Err(RecordError::UnknownKind(unknown)),
+    }
+}
+
+/// The kinds that say who may do what.
+fn switch(body: &Body<'_>) -> Result<Command, RecordError> {
+    let bad = |BadField(field): BadField| RecordError::Field(body.kind, field);
+    match body.kind {
+        24 => body.read().map(|h: HeartbeatV1| Command::Heartbeat {
+            user: UserNo(h.user),
+            timeout_seconds: h.timeout_seconds,
+        }),
+        25 => {
+            let set: SetVenueModeV1 = body.read()?;
+            Ok(Command::SetVenueMode { mode: fields::mode(set.mode).map_err(bad)? })
+        }
+        26 => {
+            let set: SetUserModeV1 = body.read()?;
+            let mode = fields::mode(set.mode).map_err(bad)?;
+            Ok(Command::SetUserMode { user: UserNo(set.user), mode })
+        }
+        27 => body.read().map(|set: SetExposureLimitV1| Command::SetExposureLimit {
+            user: UserNo(set.user),
+            limit: set.limit.map(Money::new),
+        }),
         unknown => Err(RecordError::UnknownKind(unknown)),
     }
 }
@@ -211,7 +250,7 @@ fn market_revision(market: MarketNo, revision: &MarketRevision) -> ReviseMarketV
     }
 }
 
-fn placed(order: &PlaceOrder) -> PlaceOrderV1 {
+fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
     let (time_in_force, expires_at) = fields::time_in_force_number(order.time_in_force);
     PlaceOrderV1 {
         user: order.user.0,
@@ -226,6 +265,7 @@ fn placed(order: &PlaceOrder) -> PlaceOrderV1 {
         condition: fields::condition_number(order.condition),
         valid_until: order.valid_until.map(TimeMs::get),
         copy_from: order.copy_from.map(|user| user.0),
+        client_order_id: order.client_order_id.as_ref().map(Token::as_str),
     }
 }
 
@@ -254,6 +294,7 @@ fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
         user_open_orders_max: venue.user_open_orders_max,
         venue_open_orders_max: venue.venue_open_orders_max,
         money_supply_max: Money::new(venue.money_supply_max),
+        repeat_window_seconds: venue.repeat_window_seconds,
     })
 }
 
@@ -340,7 +381,7 @@ fn voided_of(market: &VoidMarketV1) -> Result<Command, BadField> {
     Ok(Command::VoidMarket { market: MarketNo(market.market), price })
 }
 
-fn order_of(order: &PlaceOrderV1) -> Result<Command, BadField> {
+fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
     let outcome = fields::outcome(order.outcome, "outcome")?;
     Ok(Command::PlaceOrder(PlaceOrder {
         user: UserNo(order.user),
@@ -353,6 +394,7 @@ fn order_of(order: &PlaceOrderV1) -> Result<Command, BadField> {
         condition: fields::condition(order.condition)?,
         valid_until: fields::time_option(order.valid_until, "valid_until")?,
         copy_from: order.copy_from.map(UserNo),
+        client_order_id: order.client_order_id.map(fields::client_order_id).transpose()?,
     }))
 }
 

@@ -14,16 +14,19 @@ imaged!(Balance { available, reserved });
 impl Imaged for Accounts {
     fn write(&self, sink: &mut impl ImageSink) {
         // The two tables are indexes of the keys.
-        let Accounts { currency, users, keys, keys_of: _, keys_by_hash: _ } = self;
+        let Accounts { currency, users, keys, keys_of: _, keys_by_hash: _, venue_mode } = self;
+        venue_mode.write(sink);
         write_text(currency, sink);
         write_count(users.len(), sink);
         for row in users {
-            let UserRow { no: _, id, profile_name, profile_pic, created_at, balance } = row;
+            let UserRow { no: _, id, profile_name, profile_pic, created_at, balance, standing } =
+                row;
             id.write(sink);
             profile_name.write(sink);
             profile_pic.write(sink);
             created_at.write(sink);
             balance.write(sink);
+            standing.write(sink);
         }
         write_count(keys.len(), sink);
         for row in keys {
@@ -39,6 +42,7 @@ impl Imaged for Accounts {
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let venue_mode = Imaged::read(source)?;
         let currency = String::read(source)?.into();
         let mut accounts = Accounts {
             currency,
@@ -46,6 +50,7 @@ impl Imaged for Accounts {
             keys: Vec::new(),
             keys_of: Vec::new(),
             keys_by_hash: FxHashMap::default(),
+            venue_mode,
         };
         accounts.keys_of.resize_with(accounts.users.len(), Vec::new);
         for index in 0..read_count(source)? {
@@ -83,6 +88,7 @@ fn read_users(source: &mut impl ImageSource) -> Result<Vec<UserRow>, BadImage> {
             profile_pic: Imaged::read(source)?,
             created_at: Imaged::read(source)?,
             balance: Imaged::read(source)?,
+            standing: Imaged::read(source)?,
         };
         hold(users.last().is_none_or(|last| last.id < row.id), "user ids out of order")?;
         users.push(row);

@@ -1,13 +1,15 @@
 //! Orders in the read model's image: every row in order of its number, then the fills.
 
-use super::{OrderRow, OrderStatus, Orders, Slot, UserOrders};
-use crate::exchange::ids::OrderNo;
+use super::{OrderRow, OrderStatus, Orders, Own, OwnPlace, Slot, Standing, UserOrders};
+use crate::exchange::command::Wording;
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room,
+    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, read_flat, room,
+    write_count,
 };
 use crate::exchange::units::TimeMs;
-use crate::projection::fills::Fills;
-use crate::projection::image::{Sizes, hold};
+use crate::projection::chain::Chain;
+use crate::projection::image::{BATCH, NO_USER, Sizes, hold};
 
 imaged_choice!(OrderStatus { Open = 1, PartiallyFilled = 2, Filled = 3, Cancelled = 4 });
 
@@ -76,13 +78,50 @@ impl Imaged for OrderRow {
     }
 }
 
+/// Bytes of a row.
+const ROW_BYTES: usize = 86;
+
+/// What an order says about its fills.
+#[derive(Clone, Copy)]
+pub(in crate::projection) struct Head {
+    pub no: OrderNo,
+    pub market: MarketNo,
+    pub wording: Wording,
+}
+
+/// What is known of a user's orders while they are read; what follows is close together in memory
+/// for one user, as the rows are not.
+#[derive(Default)]
+struct Reading {
+    heads: Vec<Head>,
+    open: Vec<Slot>,
+}
+
 impl Orders {
-    /// Writes every order, then every fill.
+    /// Writes every order, then user by user the fills, each with the place of its order among
+    /// the user's.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Whose the rows are and which stand is told by the rows.
-        let Orders { rows, open: _, users: _, by_market: _, fills } = self;
+        let Orders {
+            rows,
+            links: _,
+            open: _,
+            users,
+            by_market: _,
+            client_ids,
+            by_client_id: _,
+            fills,
+        } = self;
         rows.write(sink);
-        fills.write(sink);
+        for (number, orders) in (0..).zip(users) {
+            fills.write_of(UserNo(number), orders.all.iter().map(|own| own.fills), sink);
+        }
+        let named = rows.iter().filter_map(|row| Some((row.no, client_ids.get(&row.no)?)));
+        write_count(client_ids.len(), sink);
+        for (order, id) in named {
+            order.write(sink);
+            id.write(sink);
+        }
     }
 
     /// Reads them.
@@ -92,33 +131,77 @@ impl Orders {
     ) -> Result<Orders, BadImage> {
         let mut orders = Orders::default();
         orders.users.resize_with(sizes.users, UserOrders::default);
-        let count = read_count(source)?;
+        let mut reading: Vec<Reading> = Vec::new();
+        reading.resize_with(sizes.users, Reading::default);
+        let mut open = Vec::new();
+        let (count, mut last) = (read_count(source)?, None);
         orders.rows.reserve(room::<OrderRow>(count, source));
-        let mut filled = 0;
-        for index in 0..count {
-            let slot = Slot::try_from(index);
-            let slot = slot.map_err(|_| BadImage::Contradiction("too many orders"))?;
-            let row = OrderRow::read(source)?;
-            hold(orders.rows.last().is_none_or(|last| last.no < row.no), "orders out of order")?;
-            sizes.has_user(row.user)?;
-            sizes.has_market(row.market)?;
-            filled += usize::from(!row.filled.is_zero());
-            orders.index(slot, &row);
-            orders.rows.push(row);
+        while orders.rows.len() < count {
+            let start = orders.rows.len();
+            for _ in start..count.min(start.saturating_add(BATCH)) {
+                let row: OrderRow = read_flat::<ROW_BYTES, _>(source)?;
+                hold(last.is_none_or(|last| last < row.no), "orders out of order")?;
+                last = Some(row.no);
+                sizes.has_market(row.market)?;
+                orders.rows.push(row);
+            }
+            orders.link(start, &mut reading, &mut open)?;
         }
-        orders.fills = Fills::read(sizes, filled, source)?;
+        orders.open.reserve(open.len());
+        orders.open.extend(open);
+        for ((user, owner), reading) in sizes.users().zip(&mut orders.users).zip(reading) {
+            // A set is made of a whole list faster than slot by slot.
+            owner.open = reading.open.into_iter().collect();
+            let chains = owner.all.iter_mut().map(|own| &mut own.fills);
+            let mut chains: Vec<&mut Chain> = chains.collect();
+            orders.fills.read_of(user, &reading.heads, &mut chains, source)?;
+        }
+        orders.read_names(source)?;
         Ok(orders)
     }
 
-    /// Puts a row that is read where it can be looked up.
-    fn index(&mut self, slot: Slot, row: &OrderRow) {
-        if let Some(owner) = self.users.get_mut(row.user.index()) {
-            owner.all.push(slot);
+    /// Reads the names that owners gave to their orders.
+    fn read_names(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let mut last = None;
+        for _ in 0..read_count(source)? {
+            let (order, id) = (OrderNo::read(source)?, Token::read(source)?);
+            hold(last < Some(order), "named orders out of order")?;
+            last = Some(order);
+            let slot = self.rows.binary_search_by_key(&order, |row| row.no);
+            let slot = slot.ok().and_then(|slot| Some((Slot::try_from(slot).ok()?, slot)));
+            let (slot, index) = slot.ok_or(BadImage::Contradiction("a name of no order"))?;
+            let user = self.rows.get(index).map(|row| row.user);
+            let user = user.ok_or(BadImage::Contradiction("a name of no order"))?;
+            self.client_ids.insert(order, id);
+            self.by_client_id.insert((user, id), slot);
+        }
+        Ok(())
+    }
+
+    /// Puts the rows from `start` on where they can be looked up.
+    fn link(
+        &mut self,
+        start: usize,
+        reading: &mut [Reading],
+        open: &mut Vec<(OrderNo, Standing)>,
+    ) -> Result<(), BadImage> {
+        let too_many = |_| BadImage::Contradiction("too many orders");
+        for (index, row) in self.rows.iter().enumerate().skip(start) {
+            let slot = Slot::try_from(index).map_err(too_many)?;
+            let user = row.user.index();
+            let owner = self.users.get_mut(user).ok_or(NO_USER)?;
+            let reading = reading.get_mut(user).ok_or(NO_USER)?;
+            let own = OwnPlace::try_from(owner.all.len()).map_err(too_many)?;
+            owner.all.push(Own { slot, fills: Chain::default() });
+            let OrderRow { no, market, wording, .. } = *row;
+            reading.heads.push(Head { no, market, wording });
+            let in_market = self.by_market.entry((row.user, market)).or_default();
+            self.links.push(in_market.push(slot));
             if row.status.open() {
-                owner.open.insert(slot);
-                self.open.insert(row.no, slot);
+                reading.open.push(slot);
+                open.push((no, Standing { slot, own }));
             }
         }
-        self.by_market.entry((row.user, row.market)).or_default().push(slot);
+        Ok(())
     }
 }

@@ -9,9 +9,10 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Command, Condition, KeyHash, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, Wording,
+    Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
+    Side, TimeInForce, TradingMode, Wording,
 };
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
@@ -29,14 +30,48 @@ pub const VENUE_OPEN_ORDERS_MAX: u32 = 20;
 #[derive(Debug, Clone)]
 pub enum Intent {
     Place(Place),
-    Amend { pick: u16, price: Option<u8>, quantity: Option<Amount> },
-    Cancel { pick: u16, by: u8 },
-    CancelAll { user: u8, market: Option<u8> },
-    Deposit { user: u8, units: i64 },
-    Withdraw { user: u8, share: u8 },
-    Run { market: u8, what: Run },
+    Amend {
+        pick: u16,
+        price: Option<u8>,
+        quantity: Option<Amount>,
+    },
+    Cancel {
+        pick: u16,
+        by: u8,
+    },
+    CancelAll {
+        user: u8,
+        market: Option<u8>,
+    },
+    Deposit {
+        user: u8,
+        units: i64,
+    },
+    Withdraw {
+        user: u8,
+        share: u8,
+    },
+    Run {
+        market: u8,
+        what: Run,
+    },
     Clock,
     Catalogue(u8),
+    Heartbeat {
+        user: u8,
+        seconds: u8,
+    },
+    /// Of a user, or of the venue.
+    Mode {
+        user: Option<u8>,
+        mode: TradingMode,
+    },
+    Limit {
+        user: u8,
+        units: Option<i64>,
+    },
+    /// An order that was named before, word for word.
+    Again(u16),
 }
 
 /// An order to place.
@@ -53,6 +88,8 @@ pub struct Place {
     pub condition: Condition,
     pub valid_for: Option<i8>,
     pub copy_from: Option<u8>,
+    /// Which of a few names it gets.
+    pub client: Option<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +128,17 @@ pub enum Run {
 #[derive(Debug, Clone)]
 pub struct Step {
     pub later_ms: u16,
+    pub once: Option<Key>,
     pub intent: Intent,
+}
+
+/// One of a few keys, for one of a few bodies.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    pub caller: u8,
+    pub name: u8,
+    pub part: u8,
+    pub body: u8,
 }
 
 /// What a venue under test begins with.
@@ -99,6 +146,7 @@ pub fn opening() -> Vec<Command> {
     let rules = Rules {
         user_open_orders_max: USER_OPEN_ORDERS_MAX,
         venue_open_orders_max: VENUE_OPEN_ORDERS_MAX,
+        repeat_window_seconds: 1,
         ..Rules::current()
     };
     let mut commands = vec![Command::OpenVenue(rules)];
@@ -174,8 +222,25 @@ fn live(twin: &Naive) -> Vec<u32> {
     markets.filter(|(_, market)| !last(market.status)).map(|(number, _)| number).collect()
 }
 
+/// What a step asks in the state that the twin is in, at `now`.
+pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> Asked {
+    let once = step.once.map(|key| {
+        Box::new(Once {
+            caller: UserNo(u32::from(key.caller)),
+            key: token('k', key.name),
+            part: key.part,
+            body: BodyHash([key.body; 32]),
+        })
+    });
+    Asked { once, command: command(twin, &step.intent, now) }
+}
+
+fn token(letter: char, number: u8) -> Token {
+    Token::new(&format!("{letter}{number}")).unwrap()
+}
+
 /// The command that an intent becomes in the state that the twin is in, at `now`.
-pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
+fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
     if let Some(command) = revive(twin, now) {
         return command;
     }
@@ -211,6 +276,28 @@ pub fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         }
         Intent::Clock => Command::AdvanceClock,
         Intent::Catalogue(pick) => catalogue(twin, *pick),
+        Intent::Heartbeat { user, seconds } => Command::Heartbeat {
+            user: UserNo(u32::from(*user)),
+            timeout_seconds: u32::from(*seconds),
+        },
+        Intent::Mode { user: Some(user), mode } => {
+            Command::SetUserMode { user: UserNo(u32::from(*user)), mode: *mode }
+        }
+        Intent::Mode { user: None, mode } => Command::SetVenueMode { mode: *mode },
+        Intent::Limit { user, units } => Command::SetExposureLimit {
+            user: UserNo(u32::from(*user)),
+            limit: units.map(Money::new),
+        },
+        Intent::Again(pick) => {
+            let mut named = twin.named_ever();
+            // The latest ones count; the older ones show that they no longer do.
+            named.reverse();
+            named.truncate(1 + usize::from(pick % 64));
+            match nth(&named, usize::from(*pick)) {
+                Some(terms) => Command::PlaceOrder(terms),
+                None => Command::AdvanceClock,
+            }
+        }
     }
 }
 
@@ -265,6 +352,7 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         condition: place.condition,
         valid_until: place.valid_for.map(|ms| after(now, i64::from(ms))),
         copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
+        client_order_id: place.client.map(|number| token('c', number)),
     }
 }
 

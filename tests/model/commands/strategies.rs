@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use openoutcry::exchange::command::{Condition, SelfTradePrevention};
+use openoutcry::exchange::command::{Condition, SelfTradePrevention, TradingMode};
 
-use super::{Amount, Intent, Life, Place, Run, Step, USERS_COUNT};
+use super::{Amount, Intent, Key, Life, Place, Run, Step, USERS_COUNT};
 
 fn amount() -> impl Strategy<Value = Amount> {
     prop_oneof![
@@ -48,7 +48,9 @@ fn place() -> impl Strategy<Value = Intent> {
     let words = (user(), picked, any::<bool>(), any::<bool>());
     let rare_copy = prop_oneof![6 => Just(None), 1 => user().prop_map(Some)];
     let rare_until = prop_oneof![19 => Just(None), 1 => (-3_i8..10).prop_map(Some)];
-    (words, price(), amount(), life, self_trade, condition, rare_until, rare_copy).prop_map(
+    let client = prop_oneof![3 => Just(None), 1 => (0_u8..6).prop_map(Some)];
+    let rare = (rare_until, rare_copy, client);
+    (words, price(), amount(), life, self_trade, condition, rare).prop_map(
         |(
             (user, market, yes, buy),
             price,
@@ -56,8 +58,7 @@ fn place() -> impl Strategy<Value = Intent> {
             life,
             self_trade,
             condition,
-            valid_for,
-            copy_from,
+            (valid_for, copy_from, client),
         )| {
             Intent::Place(Place {
                 user,
@@ -71,6 +72,7 @@ fn place() -> impl Strategy<Value = Intent> {
                 condition,
                 valid_for,
                 copy_from,
+                client,
             })
         },
     )
@@ -100,6 +102,11 @@ pub fn step() -> impl Strategy<Value = Step> {
         2 => (-9_i8..8).prop_map(|tenths| Some(Amount::Tenths(tenths))),
         1 => amount().prop_map(Some),
     ];
+    let mode = prop_oneof![
+        6 => Just(TradingMode::Normal),
+        1 => Just(TradingMode::CancelOnly),
+        1 => Just(TradingMode::ReadOnly),
+    ];
     let new_price = prop_oneof![Just(None), price().prop_map(Some)];
     let intent = prop_oneof![
         60 => place(),
@@ -114,6 +121,15 @@ pub fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(market, what)| Intent::Run { market, what }),
         4 => Just(Intent::Clock),
         1 => any::<u8>().prop_map(Intent::Catalogue),
+        4 => any::<u16>().prop_map(Intent::Again),
+        2 => (user(), 0_u8..3).prop_map(|(user, seconds)| Intent::Heartbeat { user, seconds }),
+        1 => (prop_oneof![3 => user().prop_map(Some), 1 => Just(None)], mode)
+            .prop_map(|(user, mode)| Intent::Mode { user, mode }),
+        1 => (user(), prop_oneof![Just(None), (0_i64..900_000_000).prop_map(Some)])
+            .prop_map(|(user, units)| Intent::Limit { user, units }),
     ];
-    (later_ms, intent).prop_map(|(later_ms, intent)| Step { later_ms, intent })
+    let key = (user(), 0_u8..3, prop_oneof![3 => Just(0_u8), 1 => 0_u8..3], 0_u8..2)
+        .prop_map(|(caller, name, part, body)| Key { caller, name, part, body });
+    let once = prop_oneof![6 => Just(None), 1 => key.prop_map(Some)];
+    (later_ms, once, intent).prop_map(|(later_ms, once, intent)| Step { later_ms, once, intent })
 }

@@ -47,6 +47,7 @@ pub enum Due {
     Expiry(u64),
     Deadline(u32),
     Window(u32),
+    Heartbeat(u32),
 }
 
 impl Naive {
@@ -258,6 +259,12 @@ impl Naive {
                 }
             }
         }
+        for user in 0..self.users_count {
+            let standing = self.standing(UserNo(user));
+            if let Some(at) = standing.silent_from.filter(|_| !standing.ran_out) {
+                dues.push((at, Due::Heartbeat(user)));
+            }
+        }
         dues.sort_unstable();
         dues
     }
@@ -271,6 +278,7 @@ impl Naive {
                 Due::Expiry(order) => self.cancel_rest(order, CancelReason::Expired),
                 Due::Deadline(market) => self.close(MarketNo(market)),
                 Due::Window(market) => self.settle(MarketNo(market)),
+                Due::Heartbeat(user) => self.fall_silent(UserNo(user)),
             }
         }
     }

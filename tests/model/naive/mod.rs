@@ -10,12 +10,14 @@
 pub mod book;
 pub mod ledger;
 pub mod markets;
+pub mod repeats;
+pub mod standing;
 pub mod trading;
 
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::catalogue::{CategoryDraft, EventDraft};
-use openoutcry::exchange::command::{Command, PlaceOrder, Record};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, TradingMode};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, UserNo};
 use openoutcry::exchange::reject::Reject;
@@ -73,6 +75,9 @@ pub struct Naive {
     pub sequence: u64,
     pub now: TimeMs,
     effects: Vec<Effect>,
+    memory: repeats::Memory,
+    venue_mode: TradingMode,
+    standings: BTreeMap<u32, standing::Standing>,
 }
 
 impl Naive {
@@ -86,11 +91,17 @@ impl Naive {
         self.now = record.time;
         self.ledger.begin();
         self.effects.clear();
-        if let Err(reject) = self.decide(&record.command) {
+        let decided = match self.done_before(record) {
+            Ok(Some(first)) => return Naive::repeat(first),
+            Ok(None) => self.decide(&record.command),
+            Err(reject) => Err(reject),
+        };
+        if let Err(reject) = decided {
             assert!(self.effects.is_empty(), "a refused command did something");
             assert!(self.ledger.accounts_before.is_empty(), "a refused command moved money");
             return vec![Effect::Refused(reject)];
         }
+        self.note_names(record);
         std::mem::take(&mut self.effects)
     }
 
@@ -126,6 +137,10 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),
+            Command::SetVenueMode { mode } => self.set_mode(None, *mode),
+            Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
+            Command::SetExposureLimit { user, limit } => self.set_limit(*user, *limit),
             Command::CreateMarket(_)
             | Command::ReviseMarket { .. }
             | Command::PublishMarket { .. }

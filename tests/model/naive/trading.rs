@@ -91,6 +91,10 @@ impl Naive {
         if let Some(copied) = terms.copy_from {
             self.known_user(copied)?;
         }
+        self.may_trade(terms.user)?;
+        if self.silent(terms.user) {
+            return Err(Reject::HeartbeatExpired);
+        }
         self.public_market(terms.market)?;
         self.takes_orders(terms.market)?;
         let stale = terms.valid_until.is_some_and(|until| self.now > until);
@@ -112,6 +116,7 @@ impl Naive {
         // Tried on a copy: a refusal must change nothing.
         let mut tried = self.ledger.page(terms.user.0, terms.market.0);
         let backing = tried.back(&bet, wanted).map_err(unbacked)?;
+        self.within_limit(terms.user, &tried, backing.cash_lots > 0)?;
         if terms.condition.post_only() && !self.live_met_by(terms, price).is_empty() {
             return Err(Reject::PostOnlyWouldCross);
         }
@@ -145,7 +150,7 @@ impl Naive {
             .book
             .met_by(terms.wording.direction(), price)
             .into_iter()
-            .filter(|number| !self.over(&self.order(*number).terms))
+            .filter(|number| self.due_reason(*number).is_none())
             .collect()
     }
 
@@ -173,8 +178,8 @@ impl Naive {
                 break;
             }
             let maker_terms = self.order(maker).terms;
-            if self.over(&maker_terms) {
-                self.cancel_rest(maker, CancelReason::Expired);
+            if let Some(reason) = self.due_reason(maker) {
+                self.cancel_rest(maker, reason);
             } else if maker_terms.user == terms.user {
                 if terms.self_trade != SelfTradePrevention::CancelTaker {
                     self.cancel_rest(maker, CancelReason::SelfTrade);
@@ -286,7 +291,6 @@ impl Naive {
     /// The order, if it is the user's and stands. Whether one that does not stand ever did is a
     /// question for the read side: the exchange keeps no memory of closed orders.
     fn own_open(&self, user: UserNo, order: OrderNo) -> Result<u64, Reject> {
-        self.known_user(user)?;
         match self.orders.get(&order.0.get()) {
             Some(found) if found.rests && found.terms.user == user => Ok(found.number),
             Some(found) if found.rests => Err(Reject::OrderNotFound),
@@ -295,6 +299,8 @@ impl Naive {
     }
 
     pub(super) fn cancel(&mut self, user: UserNo, order: OrderNo) -> Result<(), Reject> {
+        self.known_user(user)?;
+        self.may_cancel(user)?;
         let number = self.own_open(user, order)?;
         self.cancel_in_time(number, CancelReason::User);
         Ok(())
@@ -306,6 +312,7 @@ impl Naive {
         market: Option<MarketNo>,
     ) -> Result<(), Reject> {
         self.known_user(user)?;
+        self.may_cancel(user)?;
         if let Some(market) = market {
             self.public_market(market)?;
         }
@@ -320,16 +327,24 @@ impl Naive {
     /// What is due counts as done: of all that may take an order away, the first by the clock's
     /// own order is what did, and what is asked now comes last.
     pub(super) fn cancel_in_time(&mut self, number: u64, asked: CancelReason) {
+        let reason = self.due_reason(number).unwrap_or(asked);
+        self.cancel_rest(number, reason);
+    }
+
+    /// Why an order that stands would be gone by now, had every clock come in time.
+    pub(super) fn due_reason(&self, number: u64) -> Option<CancelReason> {
         let terms = self.order(number).terms;
         let deadline = self.markets[terms.market.index()].deadline;
         let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
         if let Some(at) = expiry(&terms) {
             dues.push((at, Due::Expiry(number), CancelReason::Expired));
         }
+        if let Some(at) = self.standing(terms.user).silent_from {
+            dues.push((at, Due::Heartbeat(terms.user.0), CancelReason::HeartbeatExpired));
+        }
         dues.retain(|(at, ..)| *at <= self.now);
         dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
-        let reason = dues.first().map_or(asked, |(.., reason)| *reason);
-        self.cancel_rest(number, reason);
+        dues.first().map(|(.., reason)| *reason)
     }
 
     pub(super) fn amend(
@@ -339,10 +354,12 @@ impl Naive {
         price: Option<Tick>,
         quantity: Option<Lots>,
     ) -> Result<(), Reject> {
+        self.known_user(user)?;
+        self.may_trade(user)?;
         let number = self.own_open(user, order)?;
         let before = self.order(number).clone();
         let terms = before.terms;
-        if self.over(&terms) {
+        if self.over(&terms) || self.silent(user) {
             return Err(Reject::OrderNotOpen);
         }
         self.takes_orders(terms.market)?;
@@ -356,6 +373,7 @@ impl Naive {
         let mut tried = self.ledger.page(terms.user.0, terms.market.0);
         tried.release(&self.bet_of(number), before.backing);
         let backing = tried.back(&bet(&terms, price), remaining).map_err(unbacked)?;
+        self.within_limit(user, &tried, backing.cash_lots > 0)?;
         let kept_place = price == before.price && remaining <= before.remaining();
         if !kept_place && terms.condition.post_only() && !self.live_met_by(&terms, price).is_empty()
         {

@@ -2,7 +2,8 @@
 //! command does not compile without its JSON.
 
 use super::{
-    CommandJson, EventRevisionJson, Id, MarketRevisionJson, OutcomeTextJson, PlaceOrderJson,
+    CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OutcomeTextJson,
+    PlaceOrderJson,
 };
 use crate::api::wire::account::role_name;
 use crate::api::wire::catalogue::LocalizedJson;
@@ -88,7 +89,26 @@ impl<'a> Reading<'_, 'a> {
                 market_id: market.and_then(|market| self.market(market)),
             },
             C::AdvanceClock => J::AdvanceClock {},
+            C::Heartbeat { user, timeout_seconds } => {
+                J::Heartbeat { user_id: self.user(*user), timeout_seconds: *timeout_seconds }
+            }
+            C::SetVenueMode { mode } => J::SetVenueMode { mode: mode.name() },
+            C::SetUserMode { user, mode } => {
+                J::SetUserMode { user_id: self.user(*user), mode: mode.name() }
+            }
+            C::SetExposureLimit { user, limit } => {
+                J::SetExposureLimit { user_id: self.user(*user), limit: limit.map(Text) }
+            }
         }
+    }
+
+    /// Under which key it was asked.
+    pub fn once(&self) -> Option<OnceJson> {
+        self.record.once.as_ref().map(|once| OnceJson {
+            caller_id: self.user(once.caller),
+            key: Text(once.key),
+            part: once.part,
+        })
     }
 
     fn add_key(&self, user: UserNo, role: Role, label: &'a str, hash: &KeyHash) -> CommandJson<'a> {
@@ -178,6 +198,7 @@ impl<'a> Reading<'_, 'a> {
             reduce_only: terms.condition.reduce_only(),
             valid_until: terms.valid_until.map(Timestamp),
             copy_from_trader_id: terms.copy_from.and_then(|trader| self.user(trader)),
+            client_order_id: terms.client_order_id.map(Text),
         }
     }
 
@@ -228,6 +249,7 @@ fn open_venue(rules: &Rules) -> CommandJson<'_> {
         user_open_orders_max: rules.user_open_orders_max,
         venue_open_orders_max: rules.venue_open_orders_max,
         money_supply_max: Text(rules.money_supply_max),
+        repeat_window_seconds: rules.repeat_window_seconds,
     }
 }
 

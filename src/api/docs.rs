@@ -1,0 +1,107 @@
+//! `GET /docs`: the description of the interface as pages for people, drawn by Swagger UI in the
+//! browser from `/api/v1/openapi.json`. Everything they need is in this binary, and they are told
+//! to load nothing from anywhere else.
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::DeflateDecoder;
+use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
+
+use super::door::Door;
+use super::problem::Problem;
+use super::reply::Reply;
+
+const PAGE: &str = include_str!("docs/page.html");
+const START: &str = include_str!("docs/start.js");
+
+static SCRIPT: LazyLock<Option<String>> = LazyLock::new(|| unpacked("swagger-ui-bundle.js"));
+static STYLE: LazyLock<Option<String>> = LazyLock::new(|| unpacked("swagger-ui.css"));
+
+/// Largest file that is unpacked: some three times the largest there is.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// `GET /docs`
+pub fn page(door: &Door) -> Result<Reply, Problem> {
+    Ok(Reply::text(door.venue().sequence(), "text/html; charset=utf-8", PAGE.to_owned()))
+}
+
+/// `GET /docs/start.js`
+pub fn start(door: &Door) -> Result<Reply, Problem> {
+    Ok(Reply::text(door.venue().sequence(), "text/javascript; charset=utf-8", START.to_owned()))
+}
+
+/// `GET /docs/swagger-ui-bundle.js`
+pub fn script(door: &Door) -> Result<Reply, Problem> {
+    file(door, "text/javascript; charset=utf-8", &SCRIPT)
+}
+
+/// `GET /docs/swagger-ui.css`
+pub fn style(door: &Door) -> Result<Reply, Problem> {
+    file(door, "text/css; charset=utf-8", &STYLE)
+}
+
+fn file(
+    door: &Door,
+    media: &'static str,
+    file: &LazyLock<Option<String>>,
+) -> Result<Reply, Problem> {
+    let text = file.as_ref().ok_or_else(|| Problem::internal("a page's file is not there"))?;
+    Ok(Reply::text(door.venue().sequence(), media, text.clone()))
+}
+
+/// A file of the zip's `dist` folder.
+fn unpacked(name: &str) -> Option<String> {
+    let zip = SWAGGER_UI_VENDORED;
+    let mut entry = directory(zip)?;
+    loop {
+        // A central directory header: 46 bytes, then name, extra field and comment.
+        let head = entry.get(..46).filter(|head| head.starts_with(b"PK\x01\x02"))?;
+        let [name_len, extra_len, comment_len] = [28, 30, 32].map(|at| number(head, at, 2));
+        let path = entry.get(46..46 + name_len?)?;
+        if path.ends_with(format!("/dist/{name}").as_bytes()) && number(head, 10, 2)? == 8 {
+            let (packed_len, local) = (number(head, 20, 4)?, number(head, 42, 4)?);
+            let local = zip.get(local..)?;
+            let begin = 30 + number(local, 26, 2)? + number(local, 28, 2)?;
+            let packed = local.get(begin..begin + packed_len)?;
+            let mut text = String::new();
+            DeflateDecoder::new(packed).take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+            return Some(text);
+        }
+        entry = entry.get(46 + name_len? + extra_len? + comment_len?..)?;
+    }
+}
+
+/// The zip's list of files, found by the record at its end.
+fn directory(zip: &[u8]) -> Option<&[u8]> {
+    let end = zip.windows(4).rposition(|four| four == b"PK\x05\x06")?;
+    zip.get(number(zip.get(end..)?, 16, 4)?..)
+}
+
+/// A little-endian number of so many bytes.
+fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
+    let digits = bytes.get(at..at + len)?;
+    Some(digits.iter().rev().fold(0, |sum, digit| sum << 8 | usize::from(*digit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_the_pages_are_in_the_binary() {
+        let script = SCRIPT.as_deref().unwrap();
+        assert!(script.contains("SwaggerUIBundle") && script.len() > 1_000_000);
+        assert!(STYLE.as_deref().unwrap().contains(".swagger-ui"));
+        assert_eq!(unpacked("nothing.js"), None);
+        assert!(PAGE.contains("swagger-ui-bundle.js") && PAGE.contains("start.js"));
+    }
+
+    #[test]
+    fn the_pages_load_nothing_from_elsewhere() {
+        assert!(PAGE.contains("default-src 'none'"));
+        for page in [PAGE, START] {
+            assert!(!page.contains("http:") && !page.contains("https:"));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The description of the interface that clients read: `GET /api/v1/openapi.json`, `OpenAPI` 3.1.
+//!
+//! Texts and schemas are kept beside this file in a shorthand; who may ask, what may be sent and
+//! which errors there can be comes from the table of routes and the kinds of problems themselves.
+//! The tests hold every answer and every request that they see against it.
+
+pub mod operations;
+pub mod shorthand;
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::operations::{Line, all_kinds};
+use self::shorthand::Members;
+use super::door::Door;
+use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::reply::Reply;
+use super::routes::{self, Route};
+use super::wire;
+
+const FRAME: &str = include_str!("frame.json");
+const SCALARS: &str = include_str!("scalars.json");
+const OBJECTS: &str = include_str!("objects.json");
+const RECORDS: &str = include_str!("records.json");
+const OPERATIONS: &str = include_str!("operations.json");
+const EXAMPLES: &str = include_str!("examples.json");
+
+/// What begins the paths of the pages that show the document to people: it does not tell of itself.
+const PAGES: &str = "/docs";
+
+/// The document as it is sent: made once, as nothing in it changes while the process runs.
+static PRINTED: LazyLock<Result<String, Unfit>> =
+    LazyLock::new(|| Ok(serde_json::to_string(&document()?)?));
+
+/// `GET /api/v1/openapi.json`. Needs no key: it tells of the interface, nothing of the venue.
+pub fn describe(door: &Door) -> Result<Reply, Problem> {
+    let printed = PRINTED.as_ref().map_err(|_| Problem::internal("the description is unfit"))?;
+    Ok(Reply::text(door.venue().sequence(), "application/json", printed.clone()))
+}
+
+/// Why there is no document. What it is made of is compiled in, so no running server meets this.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// A part is no JSON of its form.
+    #[error("a part of the description cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// An entry is not in the shorthand.
+    #[error("an entry of the description is not in its shorthand")]
+    Entry,
+    /// A word means nothing.
+    #[error("the description uses {0}, which it does not explain")]
+    Word(String),
+    /// A route has no operation, or an operation no route.
+    #[error("{0} is not both in the table of routes and in the description")]
+    Stray(String),
+}
+
+impl Unfit {
+    fn word(word: &str) -> Unfit {
+        Unfit::Word(word.to_owned())
+    }
+}
+
+/// What operations share.
+#[derive(Debug, Deserialize)]
+pub struct Frame {
+    about: String,
+    /// Names and sentences.
+    tags: Vec<(String, String)>,
+    /// Schemas and sentences of the parts of paths, by name.
+    path: Members,
+    /// Query parameters, by the words that the operations use.
+    query: Members,
+    headers: Value,
+    /// What each code of a problem means, where the exchange has no sentence for it.
+    meanings: Members,
+    #[serde(skip)]
+    examples: Members,
+}
+
+impl Frame {
+    fn path_part(&self, name: &str) -> Option<(&str, &str)> {
+        let part = self.path.get(name)?;
+        Some((part.get(0)?.as_str()?, part.get(1)?.as_str()?))
+    }
+
+    fn meaning(&self, code: &str) -> Option<String> {
+        let kept = self.meanings.get(code).and_then(Value::as_str).map(str::to_owned);
+        kept.or_else(|| {
+            all_kinds().find_map(|kind| match kind {
+                Kind::Refused(reject) if reject.code() == code => {
+                    Some(sentence(&reject.to_string()))
+                }
+                _ => None,
+            })
+        })
+    }
+}
+
+/// A phrase with a capital and a full stop.
+fn sentence(phrase: &str) -> String {
+    let mut letters = phrase.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+/// The document.
+pub fn document() -> Result<Value, Unfit> {
+    let mut frame: Frame = serde_json::from_str(FRAME)?;
+    frame.examples = serde_json::from_str(EXAMPLES)?;
+    let objects = serde_json::from_str(OBJECTS)?;
+    let records = serde_json::from_str(RECORDS)?;
+    let mut schemas = shorthand::schemas(serde_json::from_str(SCALARS)?, &objects, &records)?;
+    let mut codes: Vec<&str> = all_kinds().map(Kind::code).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let mut problems = Members::new();
+    let mut meanings = Vec::new();
+    for code in &codes {
+        let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
+        meanings.push(format!("- `{code}`: {meaning}"));
+    }
+    for kind in all_kinds() {
+        problems.insert(kind.code().to_owned(), json!({ "value": example_of(kind, &frame)? }));
+    }
+    let about = format!("What is wrong. Codes are never renamed.\n\n{}", meanings.join("\n"));
+    let code = json!({ "type": "string", "enum": codes, "description": about });
+    schemas.insert("ErrorCode".to_owned(), code);
+    Ok(json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "openoutcry",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A prediction-market exchange.",
+            "description": frame.about,
+            "license": { "name": "MIT", "identifier": "MIT" },
+        },
+        "servers": [{ "url": "/", "description": "This venue." }],
+        "tags": tags(&frame),
+        "security": [{ "readerKey": [] }],
+        "paths": paths(&frame)?,
+        "components": {
+            "schemas": schemas,
+            "headers": frame.headers,
+            "parameters": { "Idempotency-Key": {
+                "name": "Idempotency-Key", "in": "header", "schema": shorthand::reference("Token"),
+                "description": "A name for this request: repeated within a day under the same \
+                    name, it is done once and answered the same.",
+            } },
+            "examples": problems,
+            "securitySchemes": {
+                "readerKey": key("Any key of the venue."),
+                "traderKey": key("A key that may trade, or an operator's."),
+                "operatorKey": key("An operator's key, which may ask everything."),
+            },
+        },
+    }))
+}
+
+fn tags(frame: &Frame) -> Vec<Value> {
+    let tag = |(name, about): &(String, String)| json!({ "name": name, "description": about });
+    frame.tags.iter().map(tag).collect()
+}
+
+fn key(about: &str) -> Value {
+    json!({ "type": "apiKey", "in": "header", "name": "X-API-Key", "description": about })
+}
+
+/// The operations of every path. A route without one is as wrong as one without a route.
+fn paths(frame: &Frame) -> Result<Members, Unfit> {
+    let lines: Vec<Line> = serde_json::from_str(OPERATIONS)?;
+    let mut routes = routes::table();
+    routes.retain(|route| !route.template.starts_with(PAGES));
+    for line in &lines {
+        if !routes.iter().any(|route| line.tells_of(route)) {
+            return Err(Unfit::Stray(format!("{line:?}")));
+        }
+    }
+    let mut paths = Members::new();
+    for route in &routes {
+        let stray = || Unfit::Stray(format!("{} {}", route.method, route.template));
+        let line = lines.iter().find(|line| line.tells_of(route)).ok_or_else(stray)?;
+        let method = route.method.as_str().to_ascii_lowercase();
+        let path = paths.entry(full_path(route)).or_insert_with(|| json!({}));
+        path[method] = line.operation(route, frame)?;
+    }
+    Ok(paths)
+}
+
+fn full_path(route: &Route) -> String {
+    format!("{}{}", route.base(), route.template)
+}
+
+/// A problem of this kind, printed as the server prints it.
+fn example_of(kind: Kind, frame: &Frame) -> Result<Value, Unfit> {
+    let code = kind.code();
+    let mut problem = match kind {
+        Kind::Refused(reject) => Problem::of(reject),
+        Kind::InvalidRequest => Problem::invalid(vec![FieldError {
+            field: "price".to_owned(),
+            code: FieldCode::Required,
+            detail: "is missing".into(),
+        }]),
+        _ => Problem::new(kind, frame.meaning(code).ok_or_else(|| Unfit::word(code))?),
+    };
+    // Several kinds share a code; the example shows the plain one.
+    problem.kind = kind;
+    Ok(serde_json::from_slice(&wire::problem::print(&problem, "19aa2f6c1f3-7")?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_described_and_nothing_else() {
+        let document = document().unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        let described: usize = paths.values().map(|path| path.as_object().unwrap().len()).sum();
+        let routes = routes::table();
+        let shown = routes.iter().filter(|route| !route.template.starts_with(PAGES));
+        assert_eq!(described, shown.count());
+    }
+
+    /// Codes as they stand in the source, whatever the lists beside them say.
+    fn codes_in(source: &str) -> Vec<&str> {
+        let code = |text: &&str| {
+            text.len() > 3 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        };
+        let lines = source.split("#[cfg(test)]").next().unwrap().lines();
+        let after = lines.filter_map(|line| line.split_once("=> \"")?.1.split('"').next());
+        after.filter(code).collect()
+    }
+
+    #[test]
+    fn every_code_is_listed_with_what_it_means() {
+        let document = document().unwrap();
+        let schemas = &document["components"]["schemas"];
+        let problem = include_str!("../problem.rs");
+        let (fields, kinds) = problem.split_at(problem.find("pub enum Kind").unwrap());
+        for (name, sources) in [
+            ("FieldCode", vec![fields]),
+            ("ErrorCode", vec![kinds, include_str!("../../exchange/reject.rs")]),
+        ] {
+            let listed = schemas[name]["enum"].as_array().unwrap();
+            let found: Vec<&str> = sources.into_iter().flat_map(codes_in).collect();
+            assert!(found.len() > 7, "{found:?}");
+            for code in &found {
+                // The only two that no client meets under their own name.
+                let hidden = *code == "DEADLINE_NOT_IN_FUTURE";
+                assert!(hidden || listed.contains(&json!(code)), "{code} is not in {name}");
+            }
+            let extra = listed.iter().find(|code| !found.contains(&code.as_str().unwrap()));
+            assert_eq!(extra, None);
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn visit(json: &Value, document: &Value, count: &mut usize) {
+            match json {
+                Value::Object(members) => {
+                    if let Some(Value::String(reference)) = members.get("$ref") {
+                        let place = reference.strip_prefix('#').unwrap();
+                        assert!(document.pointer(place).is_some(), "{reference}");
+                        *count += 1;
+                    }
+                    members.values().for_each(|member| visit(member, document, count));
+                }
+                Value::Array(parts) => parts.iter().for_each(|p| visit(p, document, count)),
+                _ => {}
+            }
+        }
+        let (document, mut count) = (document().unwrap(), 0);
+        visit(&document, &document, &mut count);
+        assert!(count > 500);
+    }
+}

@@ -1,0 +1,268 @@
+//! The document's operations: each line of what is kept of them, joined with its route, which says
+//! who may ask, whether there is a body, and so which errors there can be.
+
+use std::collections::BTreeMap;
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::shorthand::{Members, reference};
+use super::{Frame, Unfit};
+use crate::api::problem::Kind;
+use crate::api::routes::{Access, BodyRule, Endpoint, Lane, Route};
+use crate::exchange::reject::Reject;
+
+/// What is kept of an operation.
+#[derive(Debug, Deserialize)]
+pub struct Line {
+    tag: String,
+    /// Method and template, as in the table of routes.
+    ask: String,
+    id: String,
+    is: String,
+    says: String,
+    /// Names of query parameters, as the frame has them.
+    #[serde(default)]
+    query: Vec<String>,
+    /// Schema of the body.
+    body: Option<String>,
+    /// Status of a success, its schema, and its media type if that is not JSON, after spaces.
+    answer: String,
+    /// What it may be refused for beside what its route says.
+    #[serde(default)]
+    codes: Vec<String>,
+    /// Said of a `POST` that takes no `Idempotency-Key`.
+    once: Option<bool>,
+}
+
+impl Line {
+    /// Whether this line tells of this route.
+    pub fn tells_of(&self, route: &Route) -> bool {
+        let parts = self.ask.split_once(' ');
+        parts == Some((route.method.as_str(), route.template))
+    }
+
+    /// The operation.
+    pub fn operation(&self, route: &Route, frame: &Frame) -> Result<Value, Unfit> {
+        let example = frame.examples.get(&self.id);
+        let mut operation = json!({
+            "operationId": self.id,
+            "tags": [self.tag],
+            "summary": self.is,
+            "security": security(route),
+            "responses": self.responses(route, frame, example)?,
+        });
+        if !self.says.is_empty() {
+            operation["description"] = json!(self.says);
+        }
+        let parameters = self.parameters(route, frame, example)?;
+        if !parameters.is_empty() {
+            operation["parameters"] = json!(parameters);
+        }
+        if let Some(schema) = &self.body {
+            let mut content = json!({ "schema": reference(schema) });
+            if let Some(body) = example.and_then(|example| example.get("body")) {
+                content["example"] = body.clone();
+            }
+            operation["requestBody"] = json!({
+                "required": route.body == BodyRule::Required,
+                "content": { "application/json": content },
+            });
+        }
+        Ok(operation)
+    }
+
+    /// Whether a request may be repeated under an idempotency key.
+    fn takes_key(&self, route: &Route) -> bool {
+        route.method == Method::POST && self.once != Some(false)
+    }
+
+    fn parameters(
+        &self,
+        route: &Route,
+        frame: &Frame,
+        example: Option<&Value>,
+    ) -> Result<Vec<Value>, Unfit> {
+        let given = |place: &str, name: &str| example?.get(place)?.get(name).cloned();
+        let mut parameters = Vec::new();
+        for name in path_parts(route.template) {
+            let (schema, about) = frame.path_part(name).ok_or_else(|| Unfit::word(name))?;
+            let mut parameter = json!({
+                "name": name, "in": "path", "required": true, "description": about,
+                "schema": reference(schema),
+            });
+            if let Some(example) = given("path", name) {
+                parameter["example"] = example;
+            }
+            parameters.push(parameter);
+        }
+        for word in &self.query {
+            let mut parameter = frame.query.get(word).cloned().ok_or_else(|| Unfit::word(word))?;
+            parameter["in"] = json!("query");
+            let name = parameter.get("name").and_then(Value::as_str).unwrap_or_default();
+            if let Some(example) = given("query", name) {
+                parameter["example"] = example;
+            }
+            parameters.push(parameter);
+        }
+        if self.takes_key(route) {
+            parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
+        }
+        Ok(parameters)
+    }
+
+    fn responses(
+        &self,
+        route: &Route,
+        frame: &Frame,
+        example: Option<&Value>,
+    ) -> Result<Value, Unfit> {
+        let mut responses = Members::new();
+        let (status, schema) = self.answer.split_once(' ').unwrap_or((&self.answer, ""));
+        responses.insert(status.to_owned(), success(route, status, schema, example));
+        if self.takes_key(route) {
+            let replay = header("Idempotent-Replay");
+            responses[status]["headers"]["Idempotent-Replay"] = replay;
+        }
+        let reused = self.takes_key(route).then_some(Kind::Refused(Reject::IdempotencyKeyReused));
+        let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
+        let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
+        let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
+        for kind in kinds(route).into_iter().chain(own).chain(reused) {
+            let codes = by_status.entry(kind.status().as_u16()).or_default();
+            if !codes.contains(&kind.code()) {
+                codes.push(kind.code());
+            }
+        }
+        for (status, codes) in by_status {
+            responses.insert(status.to_string(), failure(route, status, &codes, frame)?);
+        }
+        Ok(Value::Object(responses))
+    }
+}
+
+/// Who may ask.
+fn security(route: &Route) -> Value {
+    match route.access {
+        Access::Everybody => json!([]),
+        Access::Keys => json!([{ "readerKey": [] }]),
+        Access::Traders => json!([{ "traderKey": [] }]),
+        Access::Operators => json!([{ "operatorKey": [] }]),
+    }
+}
+
+/// The named parts of a template.
+fn path_parts(template: &str) -> impl Iterator<Item = &str> {
+    template.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// Every kind of problem.
+pub fn all_kinds() -> impl Iterator<Item = Kind> {
+    Kind::OWN.into_iter().chain(Reject::ALL.into_iter().map(Kind::Refused))
+}
+
+fn kind(code: &str) -> Option<Kind> {
+    all_kinds().find(|kind| kind.code() == code)
+}
+
+/// What a request to this route may be told whatever it asks.
+fn kinds(route: &Route) -> Vec<Kind> {
+    let mut kinds = vec![Kind::UriTooLong, Kind::HeadersTooLarge, Kind::Internal, Kind::Overloaded];
+    if route.access != Access::Everybody {
+        kinds.extend([Kind::InvalidRequest, Kind::MissingApiKey, Kind::InvalidApiKey]);
+        kinds.push(Kind::Starting);
+    }
+    if route.lane != Lane::Probes {
+        kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
+    }
+    if matches!(route.access, Access::Traders | Access::Operators) {
+        kinds.push(Kind::Forbidden);
+    }
+    if path_parts(route.template).next().is_some() {
+        kinds.push(Kind::NotFound);
+    }
+    if route.body == BodyRule::Required {
+        kinds.push(Kind::LengthRequired);
+    }
+    if route.body != BodyRule::Ignored {
+        kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType]);
+    }
+    match route.endpoint {
+        Endpoint::Probe(_) | Endpoint::Read(_) => {}
+        Endpoint::Past(_) => kinds.push(Kind::OutOfReach),
+        Endpoint::Write(_) => kinds.extend([
+            Kind::ContentTooLarge,
+            Kind::Stopping,
+            Kind::JournalUnavailable,
+            Kind::OutcomeUnknown,
+        ]),
+    }
+    kinds
+}
+
+fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -> Value {
+    let mut headers = headers_of(route);
+    if status == "201" {
+        headers.insert("Location".to_owned(), header("Location"));
+    }
+    let about = match status {
+        "201" => "Made.",
+        "204" => "Done; there is nothing to say.",
+        _ => "Done.",
+    };
+    let mut response = json!({ "description": about, "headers": headers });
+    let example = example.and_then(|example| example.get("answer"));
+    let (media, schema) = match schema.split_once(' ') {
+        Some((schema, media)) => (media, schema),
+        None => ("application/json", schema),
+    };
+    if !schema.is_empty() {
+        let mut content = json!({ "schema": reference(schema) });
+        if let Some(answer) = example {
+            content["example"] = answer.clone();
+        }
+        response["content"] = json!({ media: content });
+    }
+    response
+}
+
+fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
+    let mut headers = headers_of(route);
+    let (mut lines, mut examples) = (Vec::new(), Members::new());
+    for code in codes {
+        let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
+        lines.push(format!("- `{code}`: {meaning}"));
+        let example = format!("#/components/examples/{code}");
+        examples.insert((*code).to_owned(), json!({ "$ref": example }));
+        if kind(code).is_some_and(Kind::retry) {
+            headers.insert("Retry-After".to_owned(), header("Retry-After"));
+        }
+    }
+    if status == 429 {
+        headers.insert("Retry-After".to_owned(), header("Retry-After"));
+    }
+    if status == 401 {
+        headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
+    }
+    Ok(json!({
+        "description": lines.join("\n"),
+        "headers": headers,
+        "content": { "application/problem+json": {
+            "schema": reference("Problem"),
+            "examples": examples,
+        } },
+        "x-codes": codes,
+    }))
+}
+
+fn headers_of(route: &Route) -> Members {
+    let (all, keys) = (["Sequence", "X-Request-Id"], route.lane != Lane::Probes);
+    let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+    let names = all.into_iter().chain(limits.into_iter().filter(|_| keys));
+    names.map(|name| (name.to_owned(), header(name))).collect()
+}
+
+fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}

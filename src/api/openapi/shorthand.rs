@@ -1,0 +1,176 @@
+//! The shorthand in which the document's schemas are kept, and what it stands for.
+//!
+//! A word names a schema: `Name`, `Name?` (or null), `[Name]` (a list), `=WORD` (only this text).
+//! An object is what it is about and its members, each a word or a word with a sentence; a member
+//! called `name?` may be left out, and `+` takes over the members of another object. What clients
+//! send is marked `!`: members that are not listed are refused; `!+` needs at least one member.
+//! `|` is one of several objects.
+
+use serde_json::{Map, Value, json};
+
+use super::Unfit;
+
+/// JSON members by name.
+pub type Members = Map<String, Value>;
+
+/// Where the schema of this name stands.
+pub fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// Every schema: those that are kept in full, those in shorthand, and one for each kind of record.
+pub fn schemas(scalars: Members, objects: &Members, records: &Members) -> Result<Members, Unfit> {
+    let mut all = scalars;
+    for (name, entry) in objects {
+        all.insert(name.clone(), object(objects, entry)?);
+    }
+    let mut mapping = Members::new();
+    let mut alternatives = Vec::new();
+    for (name, own) in records {
+        let own = own.as_object().ok_or(Unfit::Entry)?;
+        let kind = screaming(name);
+        let mut members = own.clone();
+        members.insert("+".to_owned(), json!("RecordHead"));
+        members.insert("kind".to_owned(), json!(format!("={kind}")));
+        let title = format!("{name}Record");
+        mapping.insert(kind, json!(format!("#/components/schemas/{title}")));
+        alternatives.push(reference(&title));
+        all.insert(title, members_schema(objects, &members, None)?);
+    }
+    let record = json!({
+        "description": "A record of the journal: what was asked. The id of a thing that a record \
+            made is null where the command was refused.",
+        "oneOf": alternatives,
+        "discriminator": { "propertyName": "kind", "mapping": mapping },
+    });
+    all.insert("JournalRecord".to_owned(), record);
+    Ok(all)
+}
+
+/// What an entry of the shorthand stands for.
+fn object(objects: &Members, entry: &Value) -> Result<Value, Unfit> {
+    let parts: Vec<&Value> = entry.as_array().ok_or(Unfit::Entry)?.iter().collect();
+    match parts.as_slice() {
+        [Value::String(mark), Value::String(about), Value::Array(names)] if mark == "|" => {
+            let names = names.iter().filter_map(Value::as_str);
+            let alternatives: Vec<Value> = names.map(reference).collect();
+            Ok(json!({ "description": about, "oneOf": alternatives }))
+        }
+        [Value::String(mark), Value::Object(members)] if mark.starts_with('!') => {
+            let mut schema = members_schema(objects, members, None)?;
+            schema["additionalProperties"] = json!(false);
+            if mark == "!+" {
+                schema["minProperties"] = json!(1);
+            }
+            Ok(schema)
+        }
+        [Value::String(about), Value::Object(members)] => {
+            members_schema(objects, members, Some(about))
+        }
+        _ => Err(Unfit::Entry),
+    }
+}
+
+fn members_schema(
+    objects: &Members,
+    members: &Members,
+    about: Option<&str>,
+) -> Result<Value, Unfit> {
+    let (mut properties, mut required) = (Members::new(), Vec::new());
+    gather(objects, members, &mut properties, &mut required)?;
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    if let Some(about) = about {
+        schema["description"] = json!(about);
+    }
+    Ok(schema)
+}
+
+fn gather(
+    objects: &Members,
+    members: &Members,
+    properties: &mut Members,
+    required: &mut Vec<String>,
+) -> Result<(), Unfit> {
+    for (name, entry) in members {
+        if name == "+" {
+            let base = entry.as_str().and_then(|base| objects.get(base));
+            let base = base.and_then(|base| base.get(1)).and_then(Value::as_object);
+            gather(objects, base.ok_or(Unfit::Entry)?, properties, required)?;
+            continue;
+        }
+        let schema = match entry {
+            Value::String(word) => schema_of(word),
+            Value::Array(parts) => match parts.as_slice() {
+                [Value::String(word), Value::String(about)] => {
+                    let mut schema = schema_of(word);
+                    schema["description"] = json!(about);
+                    schema
+                }
+                _ => return Err(Unfit::Entry),
+            },
+            _ => return Err(Unfit::Entry),
+        };
+        let plain = name.strip_suffix('?');
+        if plain.is_none() {
+            required.push(name.clone());
+        }
+        properties.insert(plain.unwrap_or(name).to_owned(), schema);
+    }
+    Ok(())
+}
+
+/// What a word stands for.
+pub fn schema_of(word: &str) -> Value {
+    if let Some(element) = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
+        json!({ "type": "array", "items": schema_of(element) })
+    } else if let Some(there) = word.strip_suffix('?') {
+        json!({ "anyOf": [schema_of(there), { "type": "null" }] })
+    } else if let Some(only) = word.strip_prefix('=') {
+        json!({ "type": "string", "const": only })
+    } else {
+        reference(word)
+    }
+}
+
+/// `PlaceOrder` as `PLACE_ORDER`.
+fn screaming(name: &str) -> String {
+    let mut screamed = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !screamed.is_empty() {
+            screamed.push('_');
+        }
+        screamed.push(letter.to_ascii_uppercase());
+    }
+    screamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_for_schemas() {
+        let a = json!({ "$ref": "#/components/schemas/A" });
+        assert_eq!(schema_of("A"), a);
+        assert_eq!(schema_of("A?"), json!({ "anyOf": [a, { "type": "null" }] }));
+        let list = json!({ "type": "array", "items": { "anyOf": [a, { "type": "null" }] } });
+        assert_eq!(schema_of("[A?]"), list);
+        assert_eq!(screaming("PlaceOrder"), "PLACE_ORDER");
+    }
+
+    #[test]
+    fn members_of_another_object_are_taken_over_flat() {
+        let objects = json!({ "Base": ["A base.", { "a": "A", "b?": "B" }] });
+        let objects = objects.as_object().unwrap();
+        let wider = object(objects, &json!(["!+", { "+": "Base", "c": ["C", "See."] }])).unwrap();
+        assert_eq!(wider["required"], json!(["a", "c"]));
+        assert_eq!(wider["properties"]["c"]["description"], "See.");
+        assert_eq!(wider["properties"].as_object().unwrap().len(), 3);
+        assert_eq!(wider["additionalProperties"], false);
+        assert_eq!(wider["minProperties"], 1);
+        assert!(object(objects, &json!(["!", { "+": "Nobody" }])).is_err());
+    }
+}

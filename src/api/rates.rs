@@ -1,0 +1,239 @@
+//! How much a key may ask: a token bucket for each lane, filled steadily and never beyond its
+//! burst. Time is handed in, so nothing here knows a clock.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::routes::Lane;
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+/// The burst of a rate that names none, in seconds' worth of it.
+const BURST_SECONDS: u32 = 2;
+/// The highest rate: a token a nanosecond would be no limit, and a burst of this many tokens of a
+/// second each must be a time that fits 64 bits.
+const PER_SECOND_MAX: u32 = 1_000_000;
+
+/// How fast a bucket fills and how much it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    per_second: NonZeroU32,
+    burst: NonZeroU32,
+}
+
+/// A text that is no rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 0 for no limit, or a number up to 1000000 a second, as in 50 or 50:200 (burst)")]
+pub struct NoRate;
+
+impl Rate {
+    /// So many requests a second, and so many at once.
+    pub fn new(per_second: u32, burst: u32) -> Option<Rate> {
+        let within = per_second <= PER_SECOND_MAX && burst <= PER_SECOND_MAX * BURST_SECONDS;
+        let (per_second, burst) = (NonZeroU32::new(per_second)?, NonZeroU32::new(burst)?);
+        within.then_some(Rate { per_second, burst })
+    }
+
+    /// Requests a second.
+    pub const fn per_second(self) -> u32 {
+        self.per_second.get()
+    }
+
+    /// Requests at once, after a pause.
+    pub const fn burst(self) -> u32 {
+        self.burst.get()
+    }
+
+    /// Nanoseconds in which a token comes; rounded up, so that no more come than said.
+    fn interval(self) -> u64 {
+        NANOSECONDS_PER_SECOND.div_ceil(u64::from(self.per_second.get()))
+    }
+
+    /// Nanoseconds in which an empty bucket fills.
+    fn span(self) -> u64 {
+        self.interval().saturating_mul(u64::from(self.burst.get()))
+    }
+}
+
+/// A rate, or none: `0` is no limit, `50` is 50 a second, `50:200` the same with 200 at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(pub Option<Rate>);
+
+impl FromStr for Limit {
+    type Err = NoRate;
+
+    fn from_str(text: &str) -> Result<Limit, NoRate> {
+        let number = |text: &str| text.parse::<u32>().map_err(|_| NoRate);
+        let (per_second, burst) = match text.split_once(':') {
+            Some((per_second, burst)) => (number(per_second)?, Some(number(burst)?)),
+            None => (number(text)?, None),
+        };
+        if (per_second, burst) == (0, None) {
+            return Ok(Limit(None));
+        }
+        let burst = burst.unwrap_or(per_second.saturating_mul(BURST_SECONDS));
+        Rate::new(per_second, burst).map(|rate| Limit(Some(rate))).ok_or(NoRate)
+    }
+}
+
+/// The limits of a key, lane by lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Of [`Lane::Reads`].
+    pub reads: Limit,
+    /// Of [`Lane::Writes`].
+    pub writes: Limit,
+    /// Of [`Lane::Cancels`].
+    pub cancels: Limit,
+}
+
+impl Rates {
+    /// No limits.
+    pub const NONE: Rates = Rates { reads: Limit(None), writes: Limit(None), cancels: Limit(None) };
+
+    /// The rate of a lane; `None` where there is no limit.
+    pub const fn of(&self, lane: Lane) -> Option<Rate> {
+        match lane {
+            Lane::Reads => self.reads.0,
+            Lane::Writes => self.writes.0,
+            Lane::Cancels => self.cancels.0,
+            Lane::Probes => None,
+        }
+    }
+}
+
+/// What is left of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// What it holds when full.
+    pub limit: u32,
+    /// Requests that would be taken now.
+    pub remaining: u32,
+    /// Seconds until it is full, rounded up.
+    pub reset_seconds: u64,
+    /// Of a request that was not taken: seconds until it would be, rounded up.
+    pub wait_seconds: Option<u64>,
+}
+
+/// A bucket, as the moment at which it will be full: in nanoseconds since some beginning, to which
+/// every `now` here refers too. A new one is full.
+#[derive(Debug, Default)]
+pub struct Bucket(AtomicU64);
+
+impl Bucket {
+    /// Takes a token, if there is one.
+    pub fn take(&self, rate: Rate, now: u64) -> Allowance {
+        let taken = |full: u64| {
+            let after = full.max(now).saturating_add(rate.interval());
+            (after - now <= rate.span()).then_some(after)
+        };
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
+            Ok(full) => allowance(rate, full.max(now).saturating_add(rate.interval()), now, None),
+            Err(full) => {
+                let after = full.max(now).saturating_add(rate.interval());
+                let wait = (after - now).saturating_sub(rate.span());
+                allowance(rate, full, now, Some(wait))
+            }
+        }
+    }
+
+    /// What is left, taking nothing.
+    pub fn look(&self, rate: Rate, now: u64) -> Allowance {
+        allowance(rate, self.0.load(Ordering::Relaxed), now, None)
+    }
+}
+
+/// What is left of a bucket that will be full at `full`.
+fn allowance(rate: Rate, full: u64, now: u64, wait: Option<u64>) -> Allowance {
+    let missing = full.saturating_sub(now);
+    let tokens = rate.span().saturating_sub(missing) / rate.interval();
+    let seconds = |nanoseconds: u64| nanoseconds.div_ceil(NANOSECONDS_PER_SECOND);
+    Allowance {
+        limit: rate.burst(),
+        remaining: u32::try_from(tokens).unwrap_or(rate.burst()),
+        reset_seconds: seconds(missing),
+        wait_seconds: wait.map(|wait| seconds(wait).max(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = NANOSECONDS_PER_SECOND;
+
+    fn rate(per_second: u32, burst: u32) -> Rate {
+        Rate::new(per_second, burst).unwrap()
+    }
+
+    #[test]
+    fn a_bucket_empties_at_once_and_fills_steadily() {
+        let (bucket, rate, now) = (Bucket::default(), rate(2, 3), 7 * SECOND);
+        for remaining in [2, 1, 0] {
+            let taken = bucket.take(rate, now);
+            assert_eq!((taken.limit, taken.remaining, taken.wait_seconds), (3, remaining, None));
+        }
+        let refused = bucket.take(rate, now);
+        assert_eq!((refused.remaining, refused.wait_seconds), (0, Some(1)));
+        assert_eq!(refused.reset_seconds, 2, "3 tokens, 2 a second: 1.5 s, rounded up");
+        assert!(bucket.take(rate, now + SECOND / 2 - 1).wait_seconds.is_some());
+        assert_eq!(bucket.take(rate, now + SECOND / 2).wait_seconds, None);
+        let later = now + 60 * SECOND;
+        assert_eq!(bucket.look(rate, later).remaining, 3, "never more than the burst");
+        assert_eq!(bucket.look(rate, later).reset_seconds, 0);
+        assert_eq!(bucket.take(rate, later).remaining, 2, "a look takes nothing");
+    }
+
+    #[test]
+    fn a_limit_is_read_with_or_without_its_burst() {
+        let read = |text: &str| text.parse::<Limit>().map(|limit| limit.0);
+        assert_eq!(read("0"), Ok(None));
+        assert_eq!(read("50"), Ok(Some(rate(50, 100))));
+        assert_eq!(read("50:1"), Ok(Some(rate(50, 1))));
+        assert_eq!(read("1000000"), Ok(Some(rate(1_000_000, 2_000_000))));
+        for bad in ["", "-1", "1.5", "50:0", "0:5", "50:", ":5", "1000001", "5:5:5", "1:2000001"] {
+            assert_eq!(read(bad), Err(NoRate), "{bad}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+        /// Whatever is asked when: in no window of time are more taken than its tokens and one
+        /// burst, whoever is refused is taken after the wait named, and figures agree.
+        #[test]
+        fn no_window_holds_more_than_rate_and_burst(
+            per_second in 1..2_000_u32,
+            burst in 1..50_u32,
+            pauses in proptest::collection::vec(0..SECOND, 1..200),
+        ) {
+            let (bucket, rate) = (Bucket::default(), rate(per_second, burst));
+            let (mut now, mut taken_at) = (0, Vec::new());
+            for pause in pauses {
+                now += pause / u64::from(per_second);
+                let before = bucket.look(rate, now);
+                let came = bucket.take(rate, now);
+                prop_assert_eq!(came.wait_seconds.is_none(), before.remaining > 0);
+                prop_assert!(came.remaining <= burst && came.limit == burst);
+                match came.wait_seconds {
+                    None => {
+                        prop_assert_eq!(came.remaining, before.remaining - 1);
+                        taken_at.push(now);
+                    }
+                    Some(wait) => {
+                        prop_assert!(bucket.look(rate, now + wait * SECOND).remaining > 0);
+                    }
+                }
+            }
+            for (index, from) in taken_at.iter().enumerate() {
+                for (count, to) in (1_u64..).zip(&taken_at[index..]) {
+                    let most = u128::from(to - from) * u128::from(per_second) / u128::from(SECOND);
+                    prop_assert!(u128::from(count) <= u128::from(burst) + most + 1);
+                }
+            }
+        }
+    }
+}

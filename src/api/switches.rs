@@ -1,0 +1,127 @@
+//! Switches: the trader's own heartbeat, and what the operator lets one user or anybody do.
+
+use super::call::{Call, user_no};
+use super::form::{Faults, integer_up_to, text};
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
+use super::wire::json::Json;
+use crate::exchange::command::Command;
+use crate::exchange::effect::Applied;
+use crate::exchange::ids::UserNo;
+use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
+
+/// Shortest time-out: a bot that is restarted should not lose its orders for it.
+const TIMEOUT_SECONDS_MIN: u32 = 5;
+/// Longest: what nobody watches for longer should not stand under this switch.
+const TIMEOUT_SECONDS_MAX: u32 = 300;
+
+/// `GET /trading/heartbeat`
+pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, heartbeat) = call.look(|view| {
+        let row = view.accounts.user(call.caller.user);
+        row.map(|row| HeartbeatJson::from(row.standing.heartbeat)).ok_or_else(lacks_user)
+    })?;
+    Reply::ok(sequence, &heartbeat)
+}
+
+/// `POST /trading/heartbeat`
+pub async fn beat(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let seconds = form.field("timeoutSeconds", timeout);
+    let timeout_seconds = form.finish(seconds)?;
+    let user = call.caller.user;
+    let look = move |view: &ReadModel, _: &Applied<'_>| {
+        view.accounts.user(user).map(|row| HeartbeatJson::from(row.standing.heartbeat))
+    };
+    let again = |_: &ReadModel, kept: &Kept| match kept {
+        Kept::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
+        _ => None,
+    };
+    let command = Command::Heartbeat { user, timeout_seconds };
+    let written = call.submit_and_look(command, look, again).await?;
+    written.saying(&written.shown)
+}
+
+/// Reads a time-out: 0, or within the bounds.
+fn timeout(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<u32> {
+    let seconds = integer_up_to(TIMEOUT_SECONDS_MAX)(faults, field, json)?;
+    if seconds > 0 && seconds < TIMEOUT_SECONDS_MIN {
+        let detail = format!(
+            "must be {TIMEOUT_SECONDS_MIN} to {TIMEOUT_SECONDS_MAX}, or 0 to switch it off"
+        );
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
+        return None;
+    }
+    Some(seconds)
+}
+
+/// `GET /admin/venue/mode`
+pub fn venue_mode(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, mode) = call.look(|view| Ok(VenueModeJson::from(view.accounts.venue_mode())))?;
+    Reply::ok(sequence, &mode)
+}
+
+/// `POST /admin/venue/mode`
+pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let mode = form.field("mode", text(parse::trading_mode));
+    let mode = form.finish(mode)?;
+    let look =
+        |view: &ReadModel, _: &Applied<'_>| Some(VenueModeJson::from(view.accounts.venue_mode()));
+    let again = |_: &ReadModel, kept: &Kept| match kept {
+        Kept::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
+        _ => None,
+    };
+    let written = call.submit_and_look(Command::SetVenueMode { mode }, look, again).await?;
+    written.saying(&written.shown)
+}
+
+/// `POST /admin/users/{userId}/mode`
+pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let mode = form.field("mode", text(parse::trading_mode));
+    let (id, mode) = form.finish(id.zip(mode))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, user, Command::SetUserMode { user, mode }).await
+}
+
+/// `POST /admin/users/{userId}/exposure-limit`
+pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("userId", parse::user_id);
+    let limit = form.field("limit", text(parse::money_limit));
+    let (id, limit) = form.finish(id.zip(limit))?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, user, Command::SetExposureLimit { user, limit: Some(limit) }).await
+}
+
+/// `DELETE /admin/users/{userId}/exposure-limit`
+pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("userId", parse::user_id);
+    let id = form.finish(id)?;
+    let (_, user) = call.look(|view| user_no(view, id))?;
+    show_user(&call, user, Command::SetExposureLimit { user, limit: None }).await
+}
+
+/// Carries out a command that changes how a user stands, and answers the user.
+async fn show_user(call: &Call, user: UserNo, command: Command) -> Result<Reply, Problem> {
+    let look =
+        move |view: &ReadModel, _: &Applied<'_>| view.accounts.user(user).map(UserJson::from);
+    let again = |_: &ReadModel, kept: &Kept| match kept {
+        Kept::User(row) => Some(UserJson::from(row)),
+        _ => None,
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    written.saying(&written.shown)
+}
+
+fn lacks_user() -> Problem {
+    Problem::internal("the read model lacks a row that it must have")
+}

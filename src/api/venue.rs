@@ -1,0 +1,58 @@
+//! The venue behind the door: still opening, or open.
+
+use std::sync::{Arc, OnceLock};
+
+use super::problem::Problem;
+use crate::engine::Engine;
+use crate::engine::meter::{Meter, ReplayProgress};
+use crate::exchange::units::Sequence;
+
+/// A venue that may still be opening. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Venue {
+    meter: Arc<Meter>,
+    engine: Arc<OnceLock<Engine>>,
+}
+
+impl Venue {
+    /// A venue whose engine is being started; `meter` shows how far it is.
+    pub fn opening(meter: Arc<Meter>) -> Venue {
+        Venue { meter, engine: Arc::default() }
+    }
+
+    /// Opens it: from now on it takes requests. A venue opens once; another engine is not taken.
+    pub fn open(&self, engine: Engine) {
+        if self.engine.set(engine).is_err() {
+            tracing::error!("a venue cannot open twice");
+        }
+    }
+
+    /// Its engine, once it is open.
+    pub fn engine(&self) -> Result<&Engine, Problem> {
+        self.engine.get().ok_or_else(|| Problem::starting(self.progress()))
+    }
+
+    /// What its stations tell of their work.
+    pub const fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
+    /// How far its opening is.
+    pub fn progress(&self) -> ReplayProgress {
+        self.meter.replay_progress()
+    }
+
+    /// The last record that readers see.
+    pub fn sequence(&self) -> Sequence {
+        let open = self.engine.get();
+        open.map_or_else(|| self.progress().applied, |engine| engine.read().watermark())
+    }
+}
+
+impl From<Engine> for Venue {
+    fn from(engine: Engine) -> Venue {
+        let venue = Venue::opening(Arc::clone(engine.meter()));
+        venue.open(engine);
+        venue
+    }
+}

@@ -1,0 +1,39 @@
+//! `openoutcry completions`: what a shell needs to complete the command line.
+
+use std::io::Write;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::Failure;
+
+const DETAILS: &str = "\
+Examples:
+  openoutcry completions bash > ~/.local/share/bash-completion/completions/openoutcry
+  openoutcry completions zsh > ~/.zfunc/_openoutcry      (with ~/.zfunc in fpath)
+  openoutcry completions fish > ~/.config/fish/completions/openoutcry.fish";
+
+/// For which shell.
+#[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints the completions of `command` to stdout.
+///
+/// # Errors
+/// Stdout does not take them.
+pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Failure> {
+    let name = command.get_name().to_owned();
+    // Into memory first: the generator panics where its writer fails, as a closed pipe does.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(&script)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
+}

@@ -1,0 +1,114 @@
+//! How values are spread, counted without locks: every bound is twice the one before, so that one
+//! table covers a microsecond and ten seconds alike.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Bounded buckets. With microseconds as the unit the last bound is 16.8 seconds.
+const BOUNDS: usize = 25;
+const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
+
+/// Counts of values by size. Anybody may count and anybody may read, at any moment.
+#[derive(Debug)]
+pub struct Histogram {
+    /// The first bound; values are told in its parts.
+    unit: u64,
+    /// The last one holds what is beyond every bound.
+    buckets: [AtomicU64; BOUNDS + 1],
+    sum: AtomicU64,
+}
+
+/// What a histogram held at one moment, give or take values that were being counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spread {
+    /// Upper bounds, inclusive, with how many values are at most that and more than the one before.
+    pub buckets: Vec<(u64, u64)>,
+    /// How many values are beyond the last bound.
+    pub beyond: u64,
+    /// Sum of all values.
+    pub sum: u64,
+}
+
+impl Spread {
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum::<u64>() + self.beyond
+    }
+}
+
+impl Histogram {
+    /// Of times in nanoseconds, from a microsecond on.
+    pub fn of_times() -> Histogram {
+        Histogram::from(NANOSECONDS_PER_MICROSECOND)
+    }
+
+    /// Of how many there are of something.
+    pub fn of_counts() -> Histogram {
+        Histogram::from(1)
+    }
+
+    fn from(unit: u64) -> Histogram {
+        Histogram {
+            unit,
+            buckets: std::array::from_fn(|_| AtomicU64::new(0)),
+            sum: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a value.
+    pub fn count(&self, value: u64) {
+        if let Some(bucket) = self.buckets.get(self.place(value)) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+            self.sum.fetch_add(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts the time since then.
+    pub fn count_since(&self, began: Instant) {
+        self.count(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// The bucket of a value: the least `i` for which it is at most `unit` doubled `i` times.
+    fn place(&self, value: u64) -> usize {
+        let units = value.div_ceil(self.unit).max(1);
+        let doublings = u64::BITS - (units - 1).leading_zeros();
+        usize::try_from(doublings).map_or(BOUNDS, |place| place.min(BOUNDS))
+    }
+
+    /// What it holds.
+    pub fn read(&self) -> Spread {
+        let counts = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed));
+        let bounds = (0..BOUNDS).map(|place| self.unit << place);
+        Spread {
+            beyond: self.buckets.last().map_or(0, |last| last.load(Ordering::Relaxed)),
+            buckets: bounds.zip(counts).collect(),
+            sum: self.sum.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+        #[test]
+        fn a_value_is_counted_once_under_the_least_bound_that_holds_it(
+            value in prop_oneof![0..5_000_u64, any::<u64>(), (0..64_u32).prop_map(|bit| 1 << bit)],
+        ) {
+            for histogram in [Histogram::of_times(), Histogram::of_counts()] {
+                histogram.count(value);
+                let spread = histogram.read();
+                prop_assert_eq!((spread.count(), spread.sum), (1, value));
+                let least = spread.buckets.iter().position(|(bound, _)| value <= *bound);
+                let counted = least.map_or(spread.beyond, |place| spread.buckets[place].1);
+                prop_assert_eq!(counted, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What the engine's stations tell of their work while they do it: figures that anybody may read at
+//! any moment without being waited for. What is replayed at a start is not counted as work.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::histogram::Histogram;
+use crate::exchange::command::Command;
+use crate::exchange::effect::Effect;
+use crate::exchange::reject::Reject;
+use crate::exchange::units::Sequence;
+
+/// The figures, a part for each station: each writes its own and reads nobody's.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// The sequencer's.
+    pub sequencer: SequencerMeter,
+    /// The matcher's.
+    pub matcher: MatcherMeter,
+    /// Those of whoever else works beside the engine.
+    pub gauges: Gauges,
+}
+
+/// What the sequencer tells. Aligned so that no two stations write to one line of the cache.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct SequencerMeter {
+    replay_head: AtomicU64,
+    journal_head: AtomicU64,
+    /// How long commands waited until they were taken into a block, in nanoseconds.
+    pub intake_wait: Histogram,
+    /// How long appends of a block took until they were durable, in nanoseconds.
+    pub append: Histogram,
+    /// Records of a block: how many commands shared one append.
+    pub block_records: Histogram,
+}
+
+/// What the matcher tells.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct MatcherMeter {
+    applied: AtomicU64,
+    blocks_waiting: AtomicU64,
+    /// How long blocks took to be applied, folded and answered, in nanoseconds.
+    pub apply: Histogram,
+    /// Live commands by kind and by what came of them.
+    results: Vec<[AtomicU64; RESULTS]>,
+}
+
+impl Default for SequencerMeter {
+    fn default() -> Self {
+        SequencerMeter {
+            replay_head: AtomicU64::new(0),
+            journal_head: AtomicU64::new(0),
+            intake_wait: Histogram::of_times(),
+            append: Histogram::of_times(),
+            block_records: Histogram::of_counts(),
+        }
+    }
+}
+
+impl Default for MatcherMeter {
+    fn default() -> Self {
+        let none = || std::array::from_fn(|_| AtomicU64::new(0));
+        MatcherMeter {
+            applied: AtomicU64::new(0),
+            blocks_waiting: AtomicU64::new(0),
+            apply: Histogram::of_times(),
+            results: KINDS.iter().map(|_| none()).collect(),
+        }
+    }
+}
+
+/// How far a start is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayProgress {
+    /// The last record applied and folded.
+    pub applied: Sequence,
+    /// The last record of the journal; [`Sequence::ZERO`] until the journal is open.
+    pub head: Sequence,
+}
+
+impl Meter {
+    /// How far the start is.
+    pub fn replay_progress(&self) -> ReplayProgress {
+        ReplayProgress {
+            applied: self.matcher.applied(),
+            head: Sequence::new(self.sequencer.replay_head.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl SequencerMeter {
+    /// Says which record the start ends with.
+    pub fn post_replay_head(&self, head: Sequence) {
+        self.replay_head.store(head.get(), Ordering::Relaxed);
+        self.post_journal_head(head);
+    }
+
+    /// Says that everything up to this record is durable.
+    pub fn post_journal_head(&self, head: Sequence) {
+        self.journal_head.store(head.get(), Ordering::Relaxed);
+    }
+
+    /// The last durable record.
+    pub fn journal_head(&self) -> Sequence {
+        Sequence::new(self.journal_head.load(Ordering::Relaxed))
+    }
+}
+
+impl MatcherMeter {
+    /// Says that everything up to this record is applied and folded.
+    pub fn post_applied(&self, sequence: Sequence) {
+        self.applied.store(sequence.get(), Ordering::Relaxed);
+    }
+
+    /// The last record applied and folded.
+    pub fn applied(&self) -> Sequence {
+        Sequence::new(self.applied.load(Ordering::Relaxed))
+    }
+
+    /// Says how many durable blocks wait to be applied.
+    pub fn post_blocks_waiting(&self, blocks: usize) {
+        self.blocks_waiting.store(u64::try_from(blocks).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How many durable blocks waited to be applied when the last one was taken.
+    pub fn blocks_waiting(&self) -> u64 {
+        self.blocks_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Counts a command and what came of it.
+    pub fn count(&self, command: &Command, effects: &[Effect]) {
+        let result = match effects {
+            [Effect::Refused(reject)] => result_of(*reject),
+            _ => ACCEPTED,
+        };
+        let counts = self.results.get(kind(command)).and_then(|results| results.get(result));
+        if let Some(count) = counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Live commands so far: kind, result, how many. What never happened is left out, except that
+    /// nothing of a kind was accepted.
+    pub fn commands(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+        let kinds = KINDS.iter().zip(&self.results);
+        kinds.flat_map(|(kind, results)| {
+            let counts = results.iter().map(|count| count.load(Ordering::Relaxed));
+            let named = result_names().zip(counts).enumerate();
+            let told = named.filter(|(place, (_, count))| *place == ACCEPTED || *count > 0);
+            told.map(|(_, (result, count))| (*kind, result, count))
+        })
+    }
+}
+
+/// The place of what was accepted among the results; refusals follow.
+const ACCEPTED: usize = 0;
+const RESULTS: usize = 1 + Reject::ALL.len();
+
+fn result_names() -> impl Iterator<Item = &'static str> {
+    std::iter::once("accepted").chain(Reject::ALL.iter().map(|reject| reject.code()))
+}
+
+fn result_of(refused: Reject) -> usize {
+    let place = Reject::ALL.iter().position(|reject| *reject == refused);
+    place.map_or(ACCEPTED, |place| ACCEPTED + 1 + place)
+}
+
+/// The kinds of commands, at the places that [`kind`] gives.
+const KINDS: [&str; 26] = [
+    "open_venue",
+    "create_user",
+    "add_key",
+    "revoke_key",
+    "deposit",
+    "withdraw",
+    "create_category",
+    "create_event",
+    "create_market",
+    "revise_event",
+    "revise_market",
+    "publish_market",
+    "suspend_market",
+    "reopen_market",
+    "close_market",
+    "resolve_market",
+    "dispute_market",
+    "void_market",
+    "place_order",
+    "amend_order",
+    "cancel_order",
+    "cancel_orders",
+    "heartbeat",
+    "set_venue_mode",
+    "set_user_mode",
+    "set_exposure_limit",
+];
+
+/// A command's place in [`KINDS`]; the clock's own is in none, as nobody asked.
+const fn kind(command: &Command) -> usize {
+    match command {
+        Command::OpenVenue(_) => 0,
+        Command::CreateUser { .. } => 1,
+        Command::AddKey { .. } => 2,
+        Command::RevokeKey { .. } => 3,
+        Command::Deposit { .. } => 4,
+        Command::Withdraw { .. } => 5,
+        Command::CreateCategory(_) => 6,
+        Command::CreateEvent(_) => 7,
+        Command::CreateMarket(_) => 8,
+        Command::ReviseEvent { .. } => 9,
+        Command::ReviseMarket { .. } => 10,
+        Command::PublishMarket { .. } => 11,
+        Command::SuspendMarket { .. } => 12,
+        Command::ReopenMarket { .. } => 13,
+        Command::CloseMarket { .. } => 14,
+        Command::ResolveMarket { .. } => 15,
+        Command::DisputeMarket { .. } => 16,
+        Command::VoidMarket { .. } => 17,
+        Command::PlaceOrder(_) => 18,
+        Command::AmendOrder { .. } => 19,
+        Command::CancelOrder { .. } => 20,
+        Command::CancelOrders { .. } => 21,
+        Command::Heartbeat { .. } => 22,
+        Command::SetVenueMode { .. } => 23,
+        Command::SetUserMode { .. } => 24,
+        Command::SetExposureLimit { .. } => 25,
+        Command::AdvanceClock => usize::MAX,
+    }
+}
+
+/// One more figure.
+pub struct Gauge {
+    /// Its name, in small letters and underscores, its unit last.
+    pub name: &'static str,
+    /// What it says, for people.
+    pub help: &'static str,
+    read: Box<dyn Fn() -> i64 + Send + Sync>,
+}
+
+impl Gauge {
+    /// What it shows now.
+    pub fn read(&self) -> i64 {
+        (self.read)()
+    }
+}
+
+impl fmt::Debug for Gauge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gauge").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Figures of whoever works beside the engine: read when somebody asks, never pushed.
+#[derive(Debug, Default)]
+pub struct Gauges(Mutex<Vec<Gauge>>);
+
+impl Gauges {
+    /// Adds a figure; `read` must not wait. Names are not repeated.
+    pub fn add(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> i64 + Send + Sync + 'static,
+    ) {
+        self.0.lock().push(Gauge { name, help, read: Box::new(read) });
+    }
+
+    /// Has a look at every figure, in the order of adding.
+    pub fn each(&self, mut look: impl FnMut(&Gauge)) {
+        self.0.lock().iter().for_each(&mut look);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::ids::{MarketNo, UserNo};
+    use crate::exchange::units::Money;
+
+    #[test]
+    fn commands_are_counted_by_kind_and_result() {
+        let meter = MatcherMeter::default();
+        let (user, market) = (UserNo(0), MarketNo(0));
+        let deposit = Command::Deposit { user, amount: Money::new(1) };
+        let close = Command::CloseMarket { market };
+        meter.count(&deposit, &[]);
+        meter.count(&deposit, &[]);
+        meter.count(&deposit, &[Effect::Refused(Reject::DepositLimit)]);
+        meter.count(&close, &[Effect::Refused(Reject::ALL[0])]);
+        meter.count(&Command::CancelOrders { user, market: None }, &[]);
+        meter.count(&Command::AdvanceClock, &[]);
+        let counted: Vec<_> = meter.commands().filter(|(_, _, count)| *count > 0).collect();
+        let expected = [
+            ("deposit", "accepted", 2),
+            ("deposit", "DEPOSIT_LIMIT", 1),
+            ("close_market", "VENUE_NOT_OPEN", 1),
+            ("cancel_orders", "accepted", 1),
+        ];
+        assert_eq!(counted, expected);
+        assert_eq!(meter.commands().filter(|row| row.1 == "accepted").count(), KINDS.len());
+    }
+}

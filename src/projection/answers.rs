@@ -1,0 +1,182 @@
+//! What was answered to requests that may be repeated, as it was answered first: kept for as long
+//! as the exchange keeps the names under which they were asked (semantics 8).
+
+mod image;
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::ReadModel;
+use super::accounts::{Balance, UserRow};
+use super::catalogue::{EventRow, MarketRow};
+use super::orders::{OrderRow, Orders};
+use crate::exchange::command::TradingMode;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{CategoryNo, KeyNo};
+use crate::exchange::standing::Heartbeat;
+use crate::exchange::units::{Ratio, Sequence, TimeMs};
+
+/// Answers looked at for forgetting with each record: more than one record can add.
+const LOOKED_AT_PER_RECORD: usize = 64;
+
+/// What an answer was made of, as its record left it.
+#[derive(Debug, Clone)]
+pub enum Kept {
+    /// An order that was placed or cancelled.
+    Order(OrderRow),
+    /// An account's money after a deposit or a withdrawal.
+    Balance(Balance),
+    /// A user that was created or given another mode or limit.
+    User(UserRow),
+    /// What anybody may ask.
+    VenueMode(TradingMode),
+    /// A heartbeat.
+    Heartbeat(Heartbeat),
+    /// A new key; not yet revoked.
+    Key(KeyNo),
+    /// A new category; nothing of one ever changes.
+    Category(CategoryNo),
+    /// A new event.
+    Event(EventRow),
+    /// A market that was created or moved, and the displayed probability of yes.
+    Market(MarketRow, Ratio),
+    /// Nothing beyond that it was done.
+    Done,
+}
+
+impl Kept {
+    /// What the answer to this record is made of.
+    pub(super) fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
+        applied
+            .effects
+            .iter()
+            .find_map(|effect| Kept::of_effect(effect, view))
+            .unwrap_or(Kept::Done)
+    }
+
+    fn of_effect(effect: &Effect, view: &ReadModel) -> Option<Kept> {
+        Some(match effect {
+            Effect::OrderAccepted { order, .. } | Effect::OrderCancelled { order, .. } => {
+                Kept::Order(*view.orders.order(*order)?)
+            }
+            Effect::Deposited { user, .. } | Effect::Withdrawn { user, .. } => {
+                Kept::Balance(view.accounts.user(*user)?.balance)
+            }
+            Effect::UserCreated { user, .. }
+            | Effect::UserModeSet { user, .. }
+            | Effect::ExposureLimitSet { user, .. } => {
+                Kept::User(view.accounts.user(*user)?.clone())
+            }
+            Effect::VenueModeSet { mode } => Kept::VenueMode(*mode),
+            Effect::HeartbeatSet { until, .. } => {
+                Kept::Heartbeat(Heartbeat { until: *until, expired: false })
+            }
+            Effect::KeyAdded { key, .. } => Kept::Key(*key),
+            Effect::CategoryCreated { category, .. } => Kept::Category(*category),
+            Effect::EventCreated { event, .. } => {
+                Kept::Event(view.catalogue.event(*event)?.clone())
+            }
+            Effect::MarketCreated { market, .. } | Effect::MarketMoved { market, .. } => {
+                let row = view.catalogue.market(*market)?.clone();
+                Kept::Market(row, view.probability_of_yes(*market))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// An answer and when it was given.
+#[derive(Debug)]
+struct Row {
+    kept: Kept,
+    given: TimeMs,
+    until: TimeMs,
+}
+
+/// The answers that may be asked for again.
+#[derive(Debug, Default)]
+pub struct Answers {
+    rows: FxHashMap<Sequence, Row>,
+    /// When each is looked at again, in order of time.
+    ends: VecDeque<(TimeMs, Sequence)>,
+}
+
+impl Answers {
+    /// What the answer to this record was made of, while it is kept. O(1).
+    pub fn of(&self, record: Sequence) -> Option<&Kept> {
+        self.rows.get(&record).map(|row| &row.kept)
+    }
+
+    /// How many are kept.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn keep(&mut self, applied: &Applied<'_>, until: TimeMs, kept: Kept) {
+        self.rows.insert(applied.sequence, Row { kept, given: applied.time, until });
+        self.ends.push_back((until, applied.sequence));
+    }
+
+    /// Forgets some of the answers that nobody can ask for any more at `now`.
+    pub(super) fn forget(&mut self, now: TimeMs, orders: &Orders) {
+        for _ in 0..LOOKED_AT_PER_RECORD {
+            let Some((at, record)) = self.ends.front().copied().filter(|(at, _)| *at <= now) else {
+                return;
+            };
+            self.ends.pop_front();
+            let stands = self.rows.get(&record).is_some_and(|row| match &row.kept {
+                Kept::Order(placed) => orders.order(placed.no).is_some_and(|row| row.status.open()),
+                _ => false,
+            });
+            match self.rows.get(&record).filter(|_| stands) {
+                Some(row) => {
+                    let window = row.until.get().saturating_sub(row.given.get());
+                    let next = TimeMs::new(at.max(now).get().saturating_add(window));
+                    self.ends.push_back((next.unwrap_or(TimeMs::MAX), record));
+                }
+                None => drop(self.rows.remove(&record)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::effect::CancelReason;
+    use crate::projection::ReadModel;
+
+    const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+
+    fn kept(model: &ReadModel, record: u64) -> Option<u64> {
+        model.answers.of(Sequence::new(record)).map(|kept| match kept {
+            Kept::Order(row) => row.remaining.get(),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn an_answer_stays_as_it_was_until_its_order_is_gone_and_its_time_is_over() {
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        let keeps = |sequence| Effect::AnswerKept { until: at(sequence) };
+        model.fold(&applied(2, &[BID.accepted(), BID.rested(10), keeps(5)]));
+        let next = Placed { record: 3, ..BID };
+        model.fold(&applied(3, &[next.accepted(), next.rested(10), keeps(6)]));
+        let taker = Placed { record: 4, user: BOB, wording: SELL_YES, price: 60, quantity: 4 };
+        model.fold(&applied(4, &[taker.accepted(), taker.took(0, BID, 6, 4)]));
+        assert_eq!((kept(&model, 2), kept(&model, 3), kept(&model, 4)), (Some(10), Some(10), None));
+        model.fold(&applied(5, &[next.cancelled(10, true, CancelReason::User)]));
+        assert_eq!((kept(&model, 2), kept(&model, 3)), (Some(10), Some(10)));
+        model.fold(&applied(6, &[]));
+        assert_eq!((kept(&model, 2), kept(&model, 3)), (Some(10), None));
+        model.fold(&applied(7, &[BID.cancelled(6, true, CancelReason::User)]));
+        for record in 8..12 {
+            model.fold(&applied(record, &[]));
+        }
+        assert_eq!(model.answers.count(), 0);
+        assert_eq!(model.inconsistencies(), 0);
+    }
+}

@@ -1,0 +1,98 @@
+//! Kept answers in the read model's image, in the order in which they are looked at again.
+
+use super::{Answers, Kept, Row};
+use crate::exchange::command::TradingMode;
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
+};
+use crate::exchange::units::{Sequence, TimeMs};
+use crate::projection::accounts::UserRow;
+use crate::projection::catalogue::{EventRow, MarketRow};
+use crate::projection::image::hold;
+
+imaged!(Row { kept, given, until });
+imaged!(UserRow { no, id, profile_name, profile_pic, created_at, balance, standing });
+imaged!(EventRow { no, id, draft, markets, created_at, updated_at, published_at });
+imaged!(MarketRow {
+    no,
+    id,
+    draft,
+    status,
+    winner,
+    settled_at,
+    created_at,
+    updated_at,
+    published_at,
+});
+
+impl Imaged for Kept {
+    fn write(&self, sink: &mut impl ImageSink) {
+        match self {
+            Kept::Order(row) => tagged(1, row, sink),
+            Kept::Balance(balance) => tagged(2, balance, sink),
+            Kept::User(row) => tagged(3, row, sink),
+            Kept::VenueMode(mode) => tagged(4, mode, sink),
+            Kept::Heartbeat(heartbeat) => tagged(5, heartbeat, sink),
+            Kept::Key(key) => tagged(6, key, sink),
+            Kept::Category(category) => tagged(7, category, sink),
+            Kept::Event(row) => tagged(8, row, sink),
+            Kept::Market(row, probability) => {
+                tagged(9, row, sink);
+                probability.write(sink);
+            }
+            Kept::Done => 10_u8.write(sink),
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        Ok(match u8::read(source)? {
+            1 => Kept::Order(Imaged::read(source)?),
+            2 => Kept::Balance(Imaged::read(source)?),
+            3 => Kept::User(Imaged::read(source)?),
+            4 => Kept::VenueMode(TradingMode::read(source)?),
+            5 => Kept::Heartbeat(Imaged::read(source)?),
+            6 => Kept::Key(Imaged::read(source)?),
+            7 => Kept::Category(Imaged::read(source)?),
+            8 => Kept::Event(Imaged::read(source)?),
+            9 => Kept::Market(Imaged::read(source)?, Imaged::read(source)?),
+            10 => Kept::Done,
+            _ => return Err(BadImage::Value("Kept")),
+        })
+    }
+}
+
+fn tagged(tag: u8, content: &impl Imaged, sink: &mut impl ImageSink) {
+    tag.write(sink);
+    content.write(sink);
+}
+
+impl Imaged for Answers {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_count(self.ends.len(), sink);
+        for (at, record) in &self.ends {
+            at.write(sink);
+            record.write(sink);
+            let row = self.rows.get(record);
+            row.is_some().write(sink);
+            if let Some(row) = row {
+                row.write(sink);
+            }
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let mut answers = Answers::default();
+        for _ in 0..read_count(source)? {
+            let at = TimeMs::read(source)?;
+            let record = Sequence::read(source)?;
+            let sorted = answers.ends.back().is_none_or(|(before, _)| *before <= at);
+            hold(sorted, "answers out of order")?;
+            if bool::read(source)? {
+                let twice = answers.rows.insert(record, Row::read(source)?).is_some();
+                hold(!twice, "an answer that is kept twice")?;
+            }
+            answers.ends.push_back((at, record));
+        }
+        Ok(answers)
+    }
+}

@@ -1,0 +1,157 @@
+//! The archive beside the journal: after every kill it is the journal's beginning, block for
+//! block, with at most a torn tail. Kills alone hardly ever tear a write, so some tails are torn
+//! by hand.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use openoutcry::journal::JournalError;
+use openoutcry::journal::member::MemberHeader;
+use openoutcry::journal::portable::{PortableFile, segments};
+
+use crate::dice::Dice;
+
+/// What a server logs when it cuts off a torn tail.
+const CUT: &str = "what it left was cut off";
+
+/// What was seen of archives.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Blocks of all venues' archives at their ends.
+    pub blocks: u64,
+    /// Kills after which the archive ended before the journal.
+    pub behind: u64,
+    /// Tails torn by a kill.
+    pub torn_by_kill: u64,
+    /// Tails torn by hand.
+    pub torn_by_hand: u64,
+    /// Torn tails that a server said to have cut off.
+    pub cut: u64,
+}
+
+/// One venue's archive through all its kills.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Whole blocks at the last look.
+    blocks: usize,
+    /// Whether a torn tail was there at the last look.
+    torn: bool,
+}
+
+impl Watch {
+    /// Compares the archive with the journal's blocks; whatever is wrong.
+    pub fn judge(
+        &mut self,
+        folder: &Path,
+        journal: &[Vec<u8>],
+        log: &str,
+        seen: &mut Seen,
+    ) -> Result<(), String> {
+        let cut = log.contains(CUT);
+        seen.cut += u64::from(cut);
+        if cut && !self.torn {
+            return Err(format!("an archive that was whole was cut: {log}"));
+        }
+        let (blocks, torn) = whole_blocks(folder, journal)?;
+        if blocks < self.blocks {
+            return Err(format!("the archive shrank from {} blocks to {blocks}", self.blocks));
+        }
+        seen.torn_by_kill += u64::from(torn && (cut || !self.torn));
+        seen.behind += u64::from(blocks < journal.len());
+        (self.blocks, self.torn) = (blocks, torn);
+        Ok(())
+    }
+
+    /// A server that listens has cut off what was torn.
+    pub fn judge_start(&self, log: &str) -> Result<(), String> {
+        if self.torn == log.contains(CUT) {
+            Ok(())
+        } else {
+            Err(format!("torn at the start: {}, but it logged {log}", self.torn))
+        }
+    }
+
+    /// At an end in order nothing is missing.
+    pub fn judge_end(&self, journal: &[Vec<u8>], seen: &mut Seen) -> Result<(), String> {
+        seen.blocks += u64::try_from(self.blocks).unwrap();
+        if self.torn || self.blocks != journal.len() {
+            let (blocks, all) = (self.blocks, journal.len());
+            return Err(format!("the ended archive has {blocks} of {all} blocks"));
+        }
+        Ok(())
+    }
+
+    /// Leaves the tail as a write does that was interrupted: the last member cut short, or its end
+    /// not written yet, or only the beginning of another one there.
+    pub fn tear(&mut self, folder: &Path, journal: &[Vec<u8>], dice: &mut Dice, seen: &mut Seen) {
+        let Some(path) = last_segment(folder).filter(|_| !self.torn) else { return };
+        let bytes = fs::read(&path).unwrap();
+        let Some(begin) = last_member(&bytes) else { return };
+        let length = bytes.len() - begin;
+        let at = begin + 1 + dice.below(length - 1);
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let offset = |at: usize| u64::try_from(at).unwrap();
+        match dice.below(3) {
+            0 => file.set_len(offset(at)).unwrap(),
+            1 => file.write_all_at(&vec![0; bytes.len() - at], offset(at)).unwrap(),
+            _ => file.write_all_at(&bytes[begin..at], offset(bytes.len())).unwrap(),
+        }
+        let (blocks, torn) = whole_blocks(folder, journal).unwrap();
+        assert!(blocks <= self.blocks);
+        // The last bytes of a member may have been zeros.
+        seen.torn_by_hand += u64::from(torn);
+        (self.blocks, self.torn) = (blocks, torn);
+    }
+}
+
+fn last_segment(folder: &Path) -> Option<PathBuf> {
+    if !folder.exists() {
+        return None;
+    }
+    segments(folder).unwrap()?.pop_back()
+}
+
+/// Where the last whole member of a file begins.
+fn last_member(bytes: &[u8]) -> Option<usize> {
+    let (mut last, mut at) = (None, 0);
+    while let Ok(header) = MemberHeader::read(&bytes[at..]) {
+        let end = at + usize::try_from(header.member_bytes()).unwrap();
+        if end > bytes.len() {
+            break;
+        }
+        (last, at) = (Some(at), end);
+    }
+    last
+}
+
+/// How many blocks of the journal the archive begins with, and whether something torn follows. The
+/// blocks that can be read of a torn member do not count: it is cut off as a whole.
+fn whole_blocks(folder: &Path, journal: &[Vec<u8>]) -> Result<(usize, bool), String> {
+    let Some(last) = last_segment(folder) else { return Ok((0, false)) };
+    let mut archive = PortableFile::open(folder).map_err(|error| error.to_string())?;
+    let (mut blocks, mut member, mut before_member) = (0, None, 0);
+    loop {
+        let read = archive.next();
+        let place = archive.place();
+        let now = place.member.map(|member| (place.file.clone(), member.number));
+        if now != member {
+            (member, before_member) = (now, blocks);
+        }
+        match read {
+            None => return Ok((blocks, false)),
+            Some(Ok(block)) => match journal.get(blocks) {
+                Some(bytes) if bytes == block.bytes() => blocks += 1,
+                Some(_) => return Err(format!("block {blocks} of the archive is another")),
+                None => return Err(format!("the archive has more than {blocks} blocks")),
+            },
+            Some(Err(JournalError::Damaged(damage))) => {
+                if place.file != last {
+                    return Err(format!("more than the tail is torn: {place:?}: {damage:?}"));
+                }
+                return Ok((before_member, true));
+            }
+            Some(Err(error)) => return Err(error.to_string()),
+        }
+    }
+}

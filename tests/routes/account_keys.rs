@@ -1,0 +1,170 @@
+//! `/account/keys`: the caller's own keys, never beyond what the caller's key may do.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, bare};
+use super::shape::{list, object};
+use super::shapes;
+use super::venue::{NOBODY, Trader, Venue};
+
+fn body(scope: &str) -> Value {
+    json!({"scope": scope, "label": "a label"})
+}
+
+/// A new key of this scope made with this one, and its id.
+fn give(venue: &Venue, with: &Client, scope: &str) -> (Client, String) {
+    let made = with.post("/account/keys", &body(scope));
+    made.created(&shapes::new_own_key());
+    assert_eq!(made.json["scope"], scope);
+    let place = format!("/api/v1/account/keys/{}", made.text("keyId"));
+    assert_eq!(made.header("location"), place);
+    (venue.client(&made.text("key")), made.text("keyId"))
+}
+
+fn listed(client: &Client) -> Vec<Value> {
+    let keys = client.get("/account/keys").ok(&object([("keys", list(shapes::own_key()))]));
+    keys["keys"].as_array().unwrap().clone()
+}
+
+/// A user's key of every scope, from one that the operator gave.
+fn scopes(venue: &Venue, ann: &Trader) -> [(Client, String); 3] {
+    let desk = json!({"role": "operator", "label": "desk"});
+    let desk = venue.operator.post(&format!("/admin/users/{}/keys", ann.id), &desk);
+    let id = desk.text("keyId");
+    let desk = venue.client(&desk.text("key"));
+    [give(venue, &desk, "read"), give(venue, &desk, "trade"), (desk, id)]
+}
+
+#[test]
+fn a_trader_gives_lists_and_takes_keys_of_their_own() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let (laptop, id) = give(&venue, &ann.client, "trade");
+    assert_eq!(laptop.get("/trading/balance").json, ann.get("/trading/balance").json);
+    let keys = listed(&laptop);
+    assert_eq!((keys.len(), &keys[1]["keyId"]), (2, &json!(id)));
+    let answer = ann.get("/account/keys");
+    assert!(!answer.written().contains(&laptop.key), "{answer:?}");
+    // Another user's keys are neither seen nor taken.
+    assert_eq!(listed(&bob.client).len(), 1);
+    bob.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
+    bob.client
+        .post(&format!("/account/keys/{id}/rotate"), &json!({}))
+        .refused(404, "KEY_NOT_FOUND");
+    assert_eq!(ann.client.delete(&format!("/account/keys/{id}")).status, 204);
+    laptop.get("/trading/balance").refused(401, "INVALID_API_KEY");
+    assert!(listed(&ann.client)[1]["revokedAt"].is_string());
+    ann.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
+    // A key may take itself away, as one that was lost should.
+    let own = listed(&ann.client)[0]["keyId"].as_str().unwrap().to_owned();
+    assert_eq!(ann.client.delete(&format!("/account/keys/{own}")).status, 204);
+    ann.get("/account/keys").refused(401, "INVALID_API_KEY");
+}
+
+#[test]
+fn a_key_that_reads_does_nothing_else() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let placed = ann.place(&market, "BUY", "yes", "0.50", "1").text("orderId");
+    let (reader, id) = give(&venue, &ann.client, "read");
+    assert_eq!(reader.get("/trading/orders").json, ann.get("/trading/orders").json);
+    assert_eq!(listed(&reader).len(), 2);
+    let order = super::venue::order(&market, "BUY", "yes", "0.40", "1");
+    reader.post("/trading/orders", &order).refused(403, "FORBIDDEN");
+    reader.patch(&format!("/trading/orders/{placed}"), &json!({})).refused(403, "FORBIDDEN");
+    reader.delete(&format!("/trading/orders/{placed}")).refused(403, "FORBIDDEN");
+    reader.delete("/trading/orders").refused(403, "FORBIDDEN");
+    reader.post("/account/keys", &body("read")).refused(403, "FORBIDDEN");
+    reader.delete(&format!("/account/keys/{id}")).refused(403, "FORBIDDEN");
+    reader.get("/admin/users").refused(403, "FORBIDDEN");
+    // The operator gives such keys too.
+    let role = json!({"role": "reader", "label": "l"});
+    let given = venue.operator.post(&format!("/admin/users/{}/keys", ann.id), &role);
+    assert_eq!(given.created(&shapes::new_key())["role"], "reader");
+    venue.client(&given.text("key")).delete("/trading/orders").refused(403, "FORBIDDEN");
+}
+
+#[test]
+fn no_key_gives_takes_or_replaces_one_that_may_do_more() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let keys = scopes(&venue, &ann);
+    for (own, (client, _)) in keys.iter().enumerate().skip(1) {
+        for (other, (scope, (_, id))) in ["read", "trade", "operator"].iter().zip(&keys).enumerate()
+        {
+            let made = client.post("/account/keys", &body(scope));
+            let turned = format!("/account/keys/{id}/rotate");
+            if other <= own {
+                made.created(&shapes::new_own_key());
+            } else {
+                made.refused(403, "FORBIDDEN");
+                client.delete(&format!("/account/keys/{id}")).refused(403, "FORBIDDEN");
+                client.post(&turned, &json!({})).refused(403, "FORBIDDEN");
+            }
+        }
+    }
+    assert!(listed(&keys[2].0).iter().all(|key| key["revokedAt"].is_null()));
+}
+
+#[test]
+fn a_rotated_key_is_replaced_by_one_like_it() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (old, id) = give(&venue, &ann.client, "trade");
+    let turned = old.post(&format!("/account/keys/{id}/rotate"), &json!({}));
+    let made = turned.created(&shapes::new_own_key());
+    assert_eq!((&made["scope"], &made["label"]), (&json!("trade"), &json!("a label")));
+    assert_ne!(made["keyId"], json!(id));
+    old.get("/trading/balance").refused(401, "INVALID_API_KEY");
+    let new = venue.client(made["key"].as_str().unwrap());
+    assert!(listed(&new)[1]["revokedAt"].is_string());
+    assert_eq!(turned.sequence(), new.get("/trading/balance").sequence(), "both steps are in it");
+    ann.client
+        .post(&format!("/account/keys/{id}/rotate"), &json!({}))
+        .refused(404, "KEY_NOT_FOUND");
+}
+
+#[test]
+fn use_is_remembered_to_the_minute() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (other, id) = give(&venue, &ann.client, "read");
+    assert!(listed(&ann.client)[0]["lastUsedAt"].as_str().unwrap().ends_with(":00.000Z"));
+    assert_eq!(listed(&ann.client)[1]["lastUsedAt"], Value::Null);
+    other.get("/nowhere").refused(404, "NOT_FOUND");
+    assert!(listed(&ann.client)[1]["lastUsedAt"].is_string());
+    let seen = venue.operator.get(&format!("/admin/users/{}/keys/{id}", ann.id));
+    assert!(seen.ok(&shapes::key())["lastUsedAt"].is_string());
+}
+
+#[test]
+fn a_user_has_only_so_many_keys() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let ids: Vec<String> = (1..32).map(|_| give(&venue, &ann.client, "read").1).collect();
+    ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
+    // Replacing one takes no more room; taking one away makes some.
+    let turned = ann.client.post(&format!("/account/keys/{}/rotate", ids[0]), &json!({}));
+    turned.created(&shapes::new_own_key());
+    ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
+    assert_eq!(ann.client.delete(&format!("/account/keys/{}", ids[1])).status, 204);
+    give(&venue, &ann.client, "read");
+}
+
+#[test]
+fn every_bad_field_is_named() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let post = |body: Value| ann.client.post("/account/keys", &body);
+    post(json!({})).bad(&["scope", "label"]);
+    post(json!({"scope": "trader", "label": "", "role": 1})).bad(&["scope", "label", "role"]);
+    post(json!({"scope": "read", "label": "set at start"})).bad_as("label", "INVALID_VALUE");
+    ann.get("/account/keys?limit=1").bad(&["limit"]);
+    ann.client.delete("/account/keys/x").bad(&["keyId"]);
+    ann.client.post("/account/keys/x/rotate", &json!({})).bad(&["keyId"]);
+    ann.client.delete(&format!("/account/keys/{NOBODY}")).refused(404, "KEY_NOT_FOUND");
+    let target = "/api/v1/account/keys";
+    bare(venue.operator.address, "GET", target, &[], None).refused(401, "MISSING_API_KEY");
+    bare(venue.operator.address, "POST", target, &[], None).refused(401, "MISSING_API_KEY");
+}

@@ -1,0 +1,202 @@
+//! `POST /trading/orders/batch` (semantics 8).
+
+use serde_json::{Value, json};
+
+use super::client::Answer;
+use super::shape::check;
+use super::shapes;
+use super::venue::{NOBODY, Trader, Venue, order, with};
+
+const BATCH: &str = "/trading/orders/batch";
+
+fn post(trader: &Trader, operations: &[Value]) -> Answer {
+    trader.client.post(BATCH, &json!({"operations": operations}))
+}
+
+fn results(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json.as_object().unwrap().len(), 1, "{answer:?}");
+    answer.json["results"].as_array().unwrap().clone()
+}
+
+/// The code of a refused operation, or the status of its order.
+fn told(result: &Value) -> String {
+    let said = match result.get("error") {
+        Some(error) => {
+            check(&shapes::problem(error["code"].as_str().unwrap()), error, "a batch");
+            &error["code"]
+        }
+        None => &result["order"]["status"],
+    };
+    said.as_str().unwrap().to_owned()
+}
+
+fn place(market: &str, side: &str, price: &str, quantity: &str) -> Value {
+    json!({"place": order(market, side, "yes", price, quantity)})
+}
+
+fn named(market: &str, price: &str, name: &str) -> Value {
+    let body = order(market, "BUY", "yes", price, "1");
+    json!({"place": with(body, &json!({"clientOrderId": name}))})
+}
+
+#[test]
+fn each_operation_is_done_or_refused_on_its_own_in_order() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let old = ann.place(&market, "BUY", "yes", "0.20", "1").text("orderId");
+    let bobs = bob.place(&market, "BUY", "yes", "0.20", "1").text("orderId");
+    let answer = post(
+        &ann,
+        &[
+            place(&market, "BUY", "0.30", "2"),
+            place(&market, "BUY", "0.30", "100000"),
+            json!({"cancel": {"orderId": old}}),
+            json!({"cancel": {"orderId": old}}),
+            json!({"cancel": {"orderId": bobs}}),
+            json!({"place": {"price": "0.30"}}),
+            named(&market, "0.31", "a"),
+            json!({"cancel": {"clientOrderId": "a"}}),
+            named(&market, "0.32", "a"),
+            json!({"cancel": {"clientOrderId": "nothing"}}),
+            place(NOBODY, "BUY", "0.30", "2"),
+            place(&market, "SELL", "0.90", "1"),
+        ],
+    );
+    let results = results(&answer);
+    let told: Vec<String> = results.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [
+            "OPEN",
+            "INSUFFICIENT_FUNDS",
+            "CANCELLED",
+            "ORDER_NOT_OPEN",
+            "ORDER_NOT_FOUND",
+            "INVALID_REQUEST",
+            "OPEN",
+            "CANCELLED",
+            "CLIENT_ORDER_ID_REUSED",
+            "ORDER_NOT_FOUND",
+            "MARKET_NOT_FOUND",
+            "OPEN",
+        ]
+    );
+    check(&shapes::placed(), &results[0]["order"], "a place");
+    check(&shapes::order(), &results[2]["order"], "a cancel");
+    let fields: Vec<&str> = results[5]["error"]["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| error["field"].as_str().unwrap())
+        .collect();
+    let missing = ["marketId", "outcomeId", "side", "orderType", "quantity"];
+    assert_eq!(fields, missing.map(|field| format!("place.{field}")));
+    assert_eq!(results[5]["error"]["requestId"], answer.header("x-request-id"));
+    // Later operations have later places, and the answer reflects the last of them.
+    let last = results[11]["order"]["sequence"].as_u64().unwrap();
+    assert_eq!(answer.sequence(), last);
+    assert!(results[0]["order"]["sequence"].as_u64() < results[6]["order"]["sequence"].as_u64());
+    let open = ann.get("/trading/orders?active=true").ok(&shapes::orders());
+    assert_eq!(open["orders"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_batch_trades_with_itself_as_single_orders_would() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    bob.place(&market, "SELL", "yes", "0.40", "1").ok(&shapes::placed());
+    let operations = [
+        place(&market, "BUY", "0.45", "3"),
+        json!({"place": with(order(&market, "SELL", "yes", "0.45", "1"),
+            &json!({"selfTradePrevention": "CANCEL_MAKER"}))}),
+    ];
+    let results = results(&post(&ann, &operations));
+    assert_eq!(results[0]["order"]["filledQuantity"], "1");
+    assert_eq!(results[1]["order"]["status"], "OPEN");
+    let id = results[0]["order"]["orderId"].as_str().unwrap();
+    assert_eq!(ann.get(&format!("/trading/orders/{id}")).text("cancelReason"), "SELF_TRADE");
+}
+
+#[test]
+fn a_hundred_operations_are_taken_and_one_more_is_not() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let many = vec![place(&market, "BUY", "0.01", "1"); 100];
+    let all = results(&post(&ann, &many));
+    assert!(all.len() == 100 && all.iter().all(|result| told(result) == "OPEN"));
+    let more = [many, vec![place(&market, "BUY", "0.01", "1")]].concat();
+    post(&ann, &more).bad_as("operations", "OUT_OF_BOUNDS");
+    post(&ann, &[]).bad_as("operations", "OUT_OF_BOUNDS");
+    ann.client.post(BATCH, &json!({})).bad_as("operations", "REQUIRED");
+    ann.client.post(BATCH, &json!({"operations": {}})).bad_as("operations", "WRONG_TYPE");
+    let open = ann.get("/trading/orders?active=true").json;
+    assert_eq!(open["orders"].as_array().unwrap().len(), 100);
+}
+
+#[test]
+fn a_bad_operation_names_its_fields() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let id = json!({"orderId": NOBODY});
+    for (operation, field) in [
+        (json!(1), "body"),
+        (json!({}), "body"),
+        (json!({"place": 1}), "place"),
+        (json!({"cancel": {}}), "cancel"),
+        (json!({"cancel": {"orderId": "x"}}), "cancel.orderId"),
+        (json!({"cancel": {"orderId": NOBODY, "clientOrderId": "a"}}), "cancel"),
+        (json!({"cancel": {"clientOrderId": ""}}), "cancel.clientOrderId"),
+        (json!({"cancel": with(id.clone(), &json!({"x": 1}))}), "cancel.x"),
+        (json!({"cancel": id, "amend": {}}), "amend"),
+    ] {
+        let results = results(&post(&ann, std::slice::from_ref(&operation)));
+        assert_eq!(told(&results[0]), "INVALID_REQUEST", "{operation}");
+        assert_eq!(results[0]["error"]["errors"][0]["field"], field, "{operation}");
+    }
+    let market = venue.market();
+    let both = json!({"place": order(&market, "BUY", "yes", "0.10", "1"),
+        "cancel": {"clientOrderId": "a"}});
+    assert_eq!(told(&results(&post(&ann, &[both]))[0]), "INVALID_REQUEST");
+    let ioc = with(
+        order(&market, "BUY", "yes", "0.10", "1"),
+        &json!({"timeInForce": "IOC", "expiresAt": "2999-01-01T00:00:00Z"}),
+    );
+    let results = results(&post(&ann, &[json!({"place": ioc})]));
+    assert_eq!(results[0]["error"]["errors"][0]["field"], "place.expiresAt");
+}
+
+/// Each operation is remembered on its own: what was done is not done again, what was refused is
+/// tried again.
+#[test]
+fn a_batch_is_carried_out_once_under_its_key() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader_with("ann", "1"), venue.trader("bob"));
+    let market = venue.market();
+    let old = ann.place(&market, "BUY", "yes", "0.10", "1").text("orderId");
+    let body = json!({"operations": [
+        place(&market, "BUY", "0.20", "1"),
+        place(&market, "BUY", "0.90", "1"),
+        json!({"cancel": {"orderId": old}}),
+    ]});
+    let send = |body: &Value| {
+        let bytes = body.to_string();
+        ann.client.send("POST", BATCH, &[("idempotency-key", "b")], Some(bytes.as_bytes()))
+    };
+    let first = results(&send(&body));
+    let codes: Vec<String> = first.iter().map(told).collect();
+    assert_eq!(codes, ["OPEN", "INSUFFICIENT_FUNDS", "CANCELLED"]);
+    bob.place(&market, "SELL", "yes", "0.20", "1").ok(&shapes::placed());
+    venue.operator.post(&format!("/admin/users/{}/deposits", ann.id), &json!({"amount": "9"}));
+    let again = results(&send(&body));
+    let replay = json!({"idempotentReplay": true});
+    assert_eq!(again[0], with(first[0].clone(), &replay));
+    assert_eq!(told(&again[1]), "OPEN");
+    assert_eq!(again[2], with(first[2].clone(), &replay));
+    assert_eq!(ann.get("/trading/orders").json["orders"].as_array().unwrap().len(), 3);
+    let other = json!({"operations": [place(&market, "BUY", "0.21", "1")]});
+    assert_eq!(told(&results(&send(&other))[0]), "IDEMPOTENCY_KEY_REUSED");
+}

@@ -1,0 +1,295 @@
+//! The examples of the description: this scene makes them. Each request is sent to a venue and its
+//! answer written down, with ids, moments, keys and hashes put in a form that is the same each
+//! time. What is kept must be what comes; with `OPENOUTCRY_WRITE_EXAMPLES` set, it is written anew.
+
+use std::collections::HashMap;
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, bare};
+use super::described::operations;
+use super::venue::{Trader, Venue};
+
+const KEPT: &str = include_str!("../../src/api/openapi/examples.json");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/openapi/examples.json");
+/// The moment at which every example happens.
+const NOW: &str = "2026-11-21T12:00:00.000Z";
+const DEADLINE: &str = "2030-12-25T00:00:00.000Z";
+/// Hours of which the candles are shown: they are written down as they are.
+const FROM: &str = DEADLINE;
+const TO: &str = "2030-12-25T02:00:00.000Z";
+/// What is too long, or not JSON, to be shown.
+const UNSHOWN: [&str; 2] = ["getMetrics", "getDescription"];
+
+struct Scene {
+    venue: Venue,
+    names: HashMap<String, String>,
+    made: Map<String, Value>,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene { venue: Venue::open(), names: HashMap::new(), made: Map::new() }
+    }
+
+    fn operator(&self) -> Client {
+        self.venue.operator.clone()
+    }
+
+    /// Asks, and writes down what was asked and what came. `parts` are the parts of the path.
+    fn show(&mut self, id: &str, by: &Client, parts: &[&str], query: &str, body: Value) -> Value {
+        let operation = operations().find(|operation| operation.id() == id);
+        let operation = operation.unwrap_or_else(|| panic!("no operation {id}"));
+        let (mut path, mut named) = (operation.path.to_owned(), Map::new());
+        for (parameter, part) in operation.parameters().filter(|p| p["in"] == "path").zip(parts) {
+            let name = parameter["name"].as_str().unwrap();
+            path = path.replace(&format!("{{{name}}}"), part);
+            named.insert(name.to_owned(), json!(part));
+        }
+        assert!(!path.contains('{'), "{path}");
+        let target = if query.is_empty() { path } else { format!("{path}?{query}") };
+        let key = [("x-api-key", by.key.as_str())];
+        let sent = (!body.is_null()).then(|| body.to_string());
+        let sent = sent.as_ref().map(String::as_bytes);
+        let answer = bare(by.address, &operation.method, &target, &key, sent);
+        let done = operation.content["responses"].get(answer.status.to_string()).is_some();
+        assert!(done && answer.status < 400, "{id}: {answer:?}");
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let typed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        let query: Map<String, Value> =
+            pairs.map(|(name, value)| (name.to_owned(), typed(value))).collect();
+        let mut example = json!({});
+        for (member, json) in [("path", json!(named)), ("query", json!(query)), ("body", body)] {
+            if !json.is_null() && json != json!({}) || member == "body" && json == json!({}) {
+                example[member] = json;
+            }
+        }
+        if !answer.json.is_null() && !UNSHOWN.contains(&id) {
+            example["answer"] = answer.json.clone();
+        }
+        self.made.insert(id.to_owned(), example);
+        answer.json.clone()
+    }
+
+    /// What was made, with everything that differs from run to run put in one form.
+    fn finish(mut self) -> Value {
+        let made = Value::Object(std::mem::take(&mut self.made));
+        let patterns = [
+            "^[0-9a-f]{11}-[0-9a-f]+$",
+            "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "ook_[0-9a-f]{64}",
+            "^[0-9a-f]{64}$",
+            r"^20[0-9]{2}-[0-9]{2}-[0-9]{2}T.*Z$",
+        ];
+        let patterns = patterns.map(|pattern| Regex::new(pattern).unwrap());
+        self.plain(&made, &patterns)
+    }
+
+    fn plain(&mut self, json: &Value, patterns: &[Regex; 5]) -> Value {
+        match json {
+            Value::String(text) => {
+                let mut text = text.clone();
+                for (kind, pattern) in patterns.iter().enumerate() {
+                    let found: Vec<String> =
+                        pattern.find_iter(&text).map(|found| found.as_str().to_owned()).collect();
+                    for old in found {
+                        text = text.replace(&old, &self.named(kind, &old));
+                    }
+                    if found_whole(pattern, &text) {
+                        break;
+                    }
+                }
+                json!(text)
+            }
+            Value::Array(parts) => parts.iter().map(|part| self.plain(part, patterns)).collect(),
+            Value::Object(members) => {
+                let plain = |(name, member): (&String, &Value)| {
+                    (name.clone(), self.plain(member, patterns))
+                };
+                Value::Object(members.iter().map(plain).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn named(&mut self, kind: usize, old: &str) -> String {
+        let number = self.names.len() + 1;
+        let new = match kind {
+            0 => "19aa2f6c1f3-7".to_owned(),
+            1 => format!("0192f0c1-2b3c-7d4e-8f50-{number:012x}"),
+            2 => format!("ook_{:064x}", 0),
+            3 => format!("{number:064x}"),
+            _ if old.starts_with("2030-") => return old.to_owned(),
+            _ => return NOW.to_owned(),
+        };
+        self.names.entry(old.to_owned()).or_insert(new).clone()
+    }
+}
+
+fn found_whole(pattern: &Regex, text: &str) -> bool {
+    pattern.find(text).is_some_and(|found| found.as_str() == text)
+}
+
+fn id(json: &Value) -> String {
+    json["id"].as_str().unwrap().to_owned()
+}
+
+fn words(pt: &str, en: &str, es: &str) -> Value {
+    json!({"pt": pt, "en": en, "es": es})
+}
+
+fn market(question: &Value, more: &Value) -> Value {
+    let outcomes = json!([{"id": "yes", "text": words("Sim", "Yes", "Sí")},
+        {"id": "no", "text": words("Não", "No", "No")}]);
+    let rules = words("Pelo instituto.", "By the institute.", "Según el instituto.");
+    let body = json!({"questions": question, "descriptions": rules, "outcomes": outcomes,
+        "logo": "https://assets.example.org/rain.png", "deadline": DEADLINE});
+    super::venue::with(body, more)
+}
+
+#[test]
+fn examples_are_what_happens() {
+    let mut scene = Scene::new();
+    let market = catalogue(&mut scene);
+    let (ann, ben) = people(&mut scene);
+    trade(&mut scene, &market, &ann, &ben);
+    lives(&mut scene);
+    watch(&mut scene, &ann);
+    let shown = scene.made.len();
+    let missing: Vec<&str> =
+        operations().map(|o| o.id()).filter(|id| !scene.made.contains_key(*id)).collect();
+    assert!(missing.is_empty(), "{shown} shown, not {missing:?}");
+    let made = scene.finish();
+    if std::env::var_os("OPENOUTCRY_WRITE_EXAMPLES").is_some() {
+        std::fs::write(FILE, format!("{made:#}\n")).unwrap();
+    }
+    let kept: Value = serde_json::from_str(KEPT).unwrap();
+    for (id, example) in made.as_object().unwrap() {
+        assert_eq!(kept[id], *example, "{id}");
+    }
+    assert_eq!(kept, made);
+}
+
+/// Categories, an event and a published market, whose id it returns.
+fn catalogue(scene: &mut Scene) -> String {
+    let op = scene.operator();
+    let weather = json!({"name": "Weather", "slug": "weather"});
+    let category = id(&scene.show("createCategory", &op, &[], "", weather));
+    let titles = words("O Natal em Lisboa", "Christmas in Lisbon", "Navidad en Lisboa");
+    let event = json!({"titles": titles, "subTitles": words("2030", "2030", "2030"),
+        "descriptions": words("", "", ""), "images": ["https://assets.example.org/lisbon.png"],
+        "categoryIds": [category]});
+    let event = id(&scene.show("createEvent", &op, &[], "", event));
+    scene.show("reviseEvent", &op, &[&event], "", json!({"highlighted": true}));
+    let question = words("Vai chover em Lisboa?", "Will it rain in Lisbon?", "¿Lloverá en Lisboa?");
+    let body = market(&question, &json!({"eventId": event, "categoryIds": [category]}));
+    let market = id(&scene.show("createMarket", &op, &[], "", body));
+    scene.show("reviseMarket", &op, &[&market], "", json!({"highlighted": true}));
+    scene.show("publishMarket", &op, &[&market], "", json!({}));
+    scene.show("listAllMarkets", &op, &[], "status=ACTIVE&limit=20", Value::Null);
+    scene.show("listEvents", &op, &[], "highlighted=true&limit=20&offset=0", Value::Null);
+    scene.show("getEvent", &op, &[&event], "", Value::Null);
+    scene.show("listCategories", &op, &[], "", Value::Null);
+    scene.show("getCategory", &op, &[&category], "", Value::Null);
+    market
+}
+
+/// Two traders with money.
+fn people(scene: &mut Scene) -> (Trader, Trader) {
+    let op = scene.operator();
+    let body = json!({"profileName": "ann", "profilePic": "https://assets.example.org/ann.png"});
+    let user = id(&scene.show("createUser", &op, &[], "", body));
+    let key = json!({"role": "trader", "label": "first"});
+    let key = scene.show("createUserKey", &op, &[&user], "", key);
+    scene.show("deposit", &op, &[&user], "", json!({"amount": "100.00"}));
+    scene.show("withdraw", &op, &[&user], "", json!({"amount": "25.50"}));
+    scene.show("getUser", &op, &[&user], "", Value::Null);
+    scene.show("listUsers", &op, &[], "limit=20&offset=0", Value::Null);
+    let key_id = key["keyId"].as_str().unwrap();
+    scene.show("getUserKey", &op, &[&user, key_id], "", Value::Null);
+    let spare = json!({"role": "reader", "label": "spare"});
+    let spare = op.post(&format!("/admin/users/{user}/keys"), &spare).text("keyId");
+    scene.show("revokeUserKey", &op, &[&user, &spare], "", Value::Null);
+    scene.show("setExposureLimit", &op, &[&user], "", json!({"limit": "50.00"}));
+    scene.show("liftExposureLimit", &op, &[&user], "", Value::Null);
+    scene.show("setUserMode", &op, &[&user], "", json!({"mode": "normal"}));
+    scene.show("listUserKeys", &op, &[&user], "", Value::Null);
+    let ann = Trader { id: user, client: scene.venue.client(key["key"].as_str().unwrap()) };
+    let ben = scene.venue.trader("ben");
+    (ann, ben)
+}
+
+fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
+    let ann = &ann.client;
+    ben.place(market, "SELL", "yes", "0.60", "4");
+    let order = json!({"marketId": market, "outcomeId": "yes", "side": "BUY",
+        "orderType": "LIMIT", "price": "0.60", "quantity": "10", "clientOrderId": "quote-1"});
+    let placed = scene.show("placeOrder", ann, &[], "", order);
+    let order = placed["orderId"].as_str().unwrap();
+    scene.show("getOrder", ann, &[order], "", Value::Null);
+    scene.show("getNamedOrder", ann, &["quote-1"], "", Value::Null);
+    scene.show("amendOrder", ann, &[order], "", json!({"price": "0.58", "quantity": "8"}));
+    scene.show("listOrders", ann, &[], &format!("active=true&marketId={market}"), Value::Null);
+    scene.show("getDepth", ann, &[market], "outcome=yes&levels=10", Value::Null);
+    scene.show("listFills", ann, &[], "limit=50&offset=0", Value::Null);
+    scene.show("listPositions", ann, &[], "limit=20&offset=0", Value::Null);
+    scene.show("getBalance", ann, &[], "", Value::Null);
+    scene.show("listMarkets", ann, &[], "highlighted=true&limit=20&offset=0", Value::Null);
+    scene.show("getMarket", ann, &[market], "", Value::Null);
+    scene.show("listActivity", ann, &[market], "limit=50&offset=0", Value::Null);
+    figures(scene, market, ann);
+    scene.show("cancelOrder", ann, &[order], "", Value::Null);
+    let body = json!({"marketId": market, "outcomeId": "no", "side": "BUY",
+        "orderType": "LIMIT", "price": "0.30", "quantity": "5"});
+    let named = super::venue::with(body.clone(), &json!({"clientOrderId": "quote-2"}));
+    let operations = json!([{"place": named}, {"place": body}, {"cancel": {"orderId": order}}]);
+    scene.show("sendBatch", ann, &[], "", json!({"operations": operations}));
+    scene.show("cancelNamedOrder", ann, &["quote-2"], "", Value::Null);
+    scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
+}
+
+/// What there is to read of the trade, by everyone and by who made it.
+fn figures(scene: &mut Scene, market: &str, ann: &Client) {
+    scene.show("searchMarkets", ann, &[], "q=rain&limit=20", Value::Null);
+    scene.show("listTrades", ann, &[market], "limit=50", Value::Null);
+    scene.show("getStats", ann, &[market], "", Value::Null);
+    let past = format!("interval=1h&from={FROM}&to={TO}");
+    scene.show("listCandles", ann, &[market], &past, Value::Null);
+    scene.show("getLeaderboard", ann, &[], "by=volume&period=all&limit=20", Value::Null);
+    scene.show("listLedger", ann, &[], "limit=50", Value::Null);
+    scene.show("listSettlements", ann, &[], "limit=50", Value::Null);
+    scene.show("getPnl", ann, &[], "", Value::Null);
+}
+
+/// Each move of a market's life.
+fn lives(scene: &mut Scene) {
+    let op = scene.operator();
+    let one = scene.venue.market_with(&json!({"disputeWindowSeconds": 3600}));
+    scene.show("suspendMarket", &op, &[&one], "", json!({}));
+    scene.show("reopenMarket", &op, &[&one], "", json!({"deadline": DEADLINE}));
+    scene.show("closeMarket", &op, &[&one], "", json!({}));
+    scene.show("resolveMarket", &op, &[&one], "", json!({"winningOutcomeId": "yes"}));
+    scene.show("disputeMarket", &op, &[&one], "", json!({}));
+    scene.show("voidMarket", &op, &[&one], "", json!({"price": "0.50"}));
+}
+
+/// Keys, limits, the journal, the process.
+fn watch(scene: &mut Scene, ann: &Trader) {
+    let (op, ann) = (scene.operator(), &ann.client);
+    scene.show("getLimits", ann, &[], "", Value::Null);
+    let body = json!({"scope": "read", "label": "screen"});
+    let key = scene.show("createKey", ann, &[], "", body);
+    let key = scene.show("rotateKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
+    scene.show("revokeKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
+    scene.show("listKeys", ann, &[], "", Value::Null);
+    scene.show("sendHeartbeat", ann, &[], "", json!({"timeoutSeconds": 30}));
+    scene.show("getHeartbeat", ann, &[], "", Value::Null);
+    scene.show("setVenueMode", &op, &[], "", json!({"mode": "normal"}));
+    scene.show("getVenueMode", &op, &[], "", Value::Null);
+    scene.show("getAuditHead", &op, &[], "", Value::Null);
+    scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);
+    for probe in ["getHealth", "getReadiness", "getMetrics", "getDescription"] {
+        scene.show(probe, &op, &[], "", Value::Null);
+    }
+}

@@ -1,0 +1,116 @@
+//! `/metrics`: what the server tells those who watch over it.
+
+use serde_json::json;
+
+use super::client::{Answer, OPENMETRICS, bare};
+use super::shape::{Shape, list, object};
+use super::shapes;
+use super::venue::{Trader, Venue};
+
+fn scrape(venue: &Venue) -> String {
+    let key = [("x-api-key", venue.operator.key.as_str()), ("accept", "text/plain")];
+    let answer = bare(venue.operator.address, "GET", "/metrics", &key, None);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.written()
+}
+
+/// The value of a figure, by its name and labels as they are printed.
+fn figure(page: &str, name: &str) -> Option<i64> {
+    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map(|value| value.parse().unwrap())
+}
+
+#[track_caller]
+fn shows(page: &str, name: &str, value: i64) {
+    assert_eq!(figure(page, &format!("openoutcry_{name}")), Some(value), "{name} in\n{page}");
+}
+
+fn ask(venue: &Venue, key: &str) -> Answer {
+    bare(venue.operator.address, "GET", "/metrics", &[("x-api-key", key)], None)
+}
+
+#[test]
+fn only_operators_are_told() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    bare(venue.operator.address, "GET", "/metrics", &[], None).refused(401, "MISSING_API_KEY");
+    ask(&venue, "nobody's").refused(401, "INVALID_API_KEY");
+    ask(&venue, &ann.client.key).refused(403, "FORBIDDEN");
+    let answer = ask(&venue, &venue.operator.key);
+    assert_eq!((answer.status, answer.header("content-type")), (200, OPENMETRICS));
+    assert_eq!(answer.sequence(), 6);
+}
+
+#[test]
+fn what_happened_is_counted_and_nobody_is_named() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader_with("bob", "1"));
+    let market = venue.market();
+    let place = |trader: &Trader, price| trader.place(&market, "BUY", "yes", price, "5");
+    for price in ["0.10", "0.20"] {
+        place(&ann, price).ok(&shapes::placed());
+    }
+    place(&bob, "0.90").refused(422, "INSUFFICIENT_FUNDS");
+    place(&bob, "1").bad(&["price"]);
+    ann.client.delete("/trading/orders").ok(&object([("cancelled", list(Shape::Uuid))]));
+    place(&ann, "0.30").ok(&shapes::placed());
+    venue.operator.get("/nowhere").refused(404, "NOT_FOUND");
+    let head = i64::try_from(venue.operator.get("/trading/balance").sequence()).unwrap();
+    // A block is told of just after its answers.
+    let told = |page: &String| figure(page, "openoutcry_apply_seconds_count") == Some(head);
+    let page = (0..10_000).map(|_| scrape(&venue)).find(told).unwrap();
+    assert!(figure(&page, "openoutcry_connections").is_some_and(|open| open >= 1));
+    let placed = |result| format!("commands_total{{kind=\"place_order\",result=\"{result}\"}}");
+    shows(&page, &placed("accepted"), 3);
+    shows(&page, &placed("INSUFFICIENT_FUNDS"), 1);
+    shows(&page, "commands_total{kind=\"create_user\",result=\"accepted\"}", 3);
+    shows(&page, "commands_total{kind=\"void_market\",result=\"accepted\"}", 0);
+    for (name, value) in [("open_orders", 1), ("users", 3), ("markets", 1)] {
+        shows(&page, name, value);
+    }
+    for sequence in ["journal_head_sequence", "applied_sequence", "folded_sequence"] {
+        shows(&page, sequence, head);
+    }
+    for (name, value) in [("read_lag_records", 0), ("blocks_waiting", 0), ("intake_waiting", 0)] {
+        shows(&page, name, value);
+    }
+    for (name, value) in [("snapshot_sequence", 0), ("snapshots_total", 0)] {
+        shows(&page, name, value);
+    }
+    shows(&page, "halted{reason=\"NONE\"}", 0);
+    let orders = |method, status| {
+        let labels = format!("method=\"{method}\",route=\"/trading/orders\",status=\"{status}\"");
+        format!("http_answers_total{{{labels}}}")
+    };
+    shows(&page, &orders("POST", 200), 3);
+    shows(&page, &orders("POST", 422), 1);
+    shows(&page, &orders("POST", 400), 1);
+    shows(&page, &orders("DELETE", 200), 1);
+    shows(&page, "http_answers_total{method=\"\",route=\"none\",status=\"404\"}", 1);
+    shows(&page, "http_request_seconds_count{lane=\"cancels\"}", 1);
+    // Nobody else asks: every record had a block of its own.
+    for histogram in ["journal_append_seconds", "apply_seconds", "block_records"] {
+        shows(&page, &format!("{histogram}_count"), head);
+        shows(&page, &format!("{histogram}_bucket{{le=\"+Inf\"}}"), head);
+    }
+    shows(&page, "intake_wait_seconds_count", head);
+    shows(&page, "block_records_bucket{le=\"1.0\"}", head);
+    let secrets = [&ann.id, &ann.client.key, &venue.operator.key, &market];
+    assert!(secrets.into_iter().all(|secret| !page.contains(secret)), "{page}");
+    assert!(page.ends_with("# EOF\n"), "{page}");
+}
+
+#[test]
+fn figures_of_others_are_shown_and_a_second_scrape_sees_the_first() {
+    let venue = Venue::open();
+    venue.gauges(|gauges| gauges.add("archive_lag_records", "Records not archived yet", || 7));
+    let page = scrape(&venue);
+    shows(&page, "archive_lag_records", 7);
+    assert!(page.contains("# HELP openoutcry_archive_lag_records Records not archived yet"));
+    let scraped = "http_answers_total{method=\"GET\",route=\"/metrics\",status=\"200\"}";
+    assert_eq!(figure(&page, &format!("openoutcry_{scraped}")), None);
+    shows(&scrape(&venue), scraped, 1);
+    let user = json!({"profileName": "x", "profilePic": "https://h/p"});
+    venue.operator.post("/admin/users", &user).created(&shapes::user());
+    shows(&scrape(&venue), "users", 2);
+}

@@ -1,0 +1,89 @@
+//! What those who run the process ask: `/healthz`, `/readyz`.
+
+use openoutcry::exchange::units::Sequence;
+use openoutcry::journal::memory::MemoryStore;
+use openoutcry::journal::store::{Step, StoredJournal};
+use serde_json::json;
+
+use super::client::{Answer, bare};
+use super::faults::{Fault, Faulty};
+use super::venue::{NOBODY, Opening, Venue};
+
+fn ask(venue: &Venue, path: &str) -> Answer {
+    bare(venue.operator.address, "GET", path, &[], None)
+}
+
+#[test]
+fn health_and_readiness_need_no_key_and_say_one_word() {
+    let venue = Venue::open();
+    for (path, word) in [("/healthz", "ok"), ("/readyz", "ready")] {
+        let answer = ask(&venue, path);
+        assert_eq!((answer.status, &answer.json), (200, &json!({"status": word})));
+        let head = bare(venue.operator.address, "HEAD", path, &[], None);
+        assert_eq!(
+            (head.status, head.header("content-length")),
+            (200, answer.header("content-length"))
+        );
+        // Whatever else is asked there is nobody's without a key.
+        bare(venue.operator.address, "POST", path, &[], None).refused(401, "MISSING_API_KEY");
+        let key = [("x-api-key", venue.operator.key.as_str())];
+        let post = bare(venue.operator.address, "POST", path, &key, None);
+        post.refused(405, "METHOD_NOT_ALLOWED");
+        assert_eq!(post.header("allow"), "GET, HEAD");
+        venue.operator.get(path).refused(404, "NOT_FOUND");
+    }
+    // A wrong key opens no less than none.
+    let wrong = [("x-api-key", "nobody's")];
+    assert_eq!(bare(venue.operator.address, "GET", "/healthz", &wrong, None).status, 200);
+}
+
+#[test]
+fn a_venue_that_is_opening_is_alive_not_ready_and_takes_nothing() {
+    let opening = Opening::serve();
+    let ask = |method: &str, path: &str| bare(opening.address, method, path, &[], None);
+    assert_eq!(ask("GET", "/healthz").status, 200);
+    let readiness = ask("GET", "/readyz");
+    readiness.refused(503, "STARTING");
+    assert_eq!(readiness.json["replay"], json!({"applied": 0, "head": 0}));
+    opening.meter.sequencer.post_replay_head(Sequence::new(9));
+    opening.meter.matcher.post_applied(Sequence::new(4));
+    let readiness = ask("GET", "/readyz");
+    readiness.refused(503, "STARTING");
+    assert_eq!(readiness.json["replay"], json!({"applied": 4, "head": 9}));
+    assert_eq!((readiness.sequence(), readiness.header("retry-after")), (4, "1"));
+    assert_eq!((ask("GET", "/healthz").status, ask("GET", "/healthz").sequence()), (200, 4));
+    // Nobody is told who is known and what is where.
+    for (method, path) in [
+        ("GET", "/api/v1/markets/public/list"),
+        ("POST", "/api/v1/trading/orders"),
+        ("GET", "/nowhere"),
+        ("GET", "/"),
+    ] {
+        ask(method, path).refused(503, "STARTING");
+        let key = [("x-api-key", NOBODY)];
+        let refused = bare(opening.address, method, path, &key, None);
+        refused.refused(503, "STARTING");
+        assert_eq!(refused.header("retry-after"), "1");
+    }
+    let running = opening.open();
+    assert_eq!((ask("GET", "/readyz").status, ask("GET", "/healthz").status), (200, 200));
+    ask("GET", "/api/v1/markets/public/list").refused(401, "MISSING_API_KEY");
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_venue_that_has_halted_is_alive_and_not_ready() {
+    let (store, faults) = Faulty::new(MemoryStore::new());
+    let (journal, _) = StoredJournal::over(store).unwrap();
+    let mut venue = Venue::over(journal);
+    assert_eq!(ask(&venue, "/readyz").status, 200);
+    faults.lock().unwrap().push(Fault { step: Step::Sync, arrives: false });
+    let category = json!({"name": "a", "slug": "a"});
+    venue.operator.post("/admin/categories", &category).refused(503, "JOURNAL_UNAVAILABLE");
+    let readiness = ask(&venue, "/readyz");
+    readiness.refused(503, "HALTED");
+    assert!(readiness.text("detail").contains("JOURNAL_FAILED"), "{readiness:?}");
+    assert_eq!(readiness.header("retry-after"), "", "waiting does not help");
+    assert_eq!(ask(&venue, "/healthz").status, 200);
+    assert!(venue.close());
+}

@@ -1,0 +1,273 @@
+//! What is asked again: under an order's own name, or under an `Idempotency-Key` (semantics 8).
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client};
+use super::shapes;
+use super::venue::{PICTURE, Trader, Venue, event_body, market_body, order, soon, with};
+
+const ORDERS: &str = "/trading/orders";
+
+fn replayed(answer: &Answer) -> bool {
+    match answer.header("idempotent-replay") {
+        "true" => true,
+        "" => false,
+        other => panic!("{other} in {answer:?}"),
+    }
+}
+
+/// Asserts that an answer is an earlier one given once more, word for word.
+#[track_caller]
+fn same(again: &Answer, first: &Answer) {
+    assert!(replayed(again) && !replayed(first), "{again:?}");
+    assert_eq!(again.status, first.status, "{again:?}");
+    assert_eq!(again.written(), first.written());
+    assert_eq!(again.sequence(), first.sequence());
+    assert_eq!(again.header("location"), first.header("location"));
+}
+
+fn under(client: &Client, key: &str, path: &str, body: &Value) -> Answer {
+    client.send("POST", path, &[("idempotency-key", key)], Some(body.to_string().as_bytes()))
+}
+
+fn named(market: &str, side: &str, price: &str, quantity: &str, name: &str) -> Value {
+    with(order(market, side, "yes", price, quantity), &json!({"clientOrderId": name}))
+}
+
+fn open_count(trader: &Trader) -> usize {
+    trader.get("/trading/orders?active=true").json["orders"].as_array().unwrap().len()
+}
+
+#[test]
+fn an_order_placed_again_under_its_name_is_answered_as_the_first_time() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    ann.place(&market, "SELL", "yes", "0.40", "2").ok(&shapes::placed());
+    ann.place(&market, "SELL", "yes", "0.41", "1").ok(&shapes::placed());
+    // Filled in part at once, at two prices; the rest stands.
+    let body = named(&market, "BUY", "0.45", "10", "mm 1".replace(' ', "-").as_str());
+    let first = bob.order(&body);
+    let placed = first.ok(&shapes::placed());
+    assert_eq!(
+        (&placed["clientOrderId"], &placed["status"]),
+        (&json!("mm-1"), &json!("PARTIALLY_FILLED"))
+    );
+    assert_eq!(placed["trades"].as_array().unwrap().len(), 2);
+    same(&bob.order(&body), &first);
+    // Traded on, amended, cancelled: the answer stays what it was.
+    ann.place(&market, "SELL", "yes", "0.45", "1").ok(&shapes::placed());
+    same(&bob.order(&body), &first);
+    let path = format!("{ORDERS}/{}", placed["orderId"].as_str().unwrap());
+    bob.client.patch(&path, &json!({"price": "0.30", "quantity": "20"})).ok(&shapes::order());
+    same(&bob.order(&body), &first);
+    bob.client.delete(&path).ok(&shapes::order());
+    same(&bob.order(&body), &first);
+    assert_eq!(open_count(&bob), 0);
+    let all = bob.get(ORDERS).ok(&shapes::orders());
+    assert_eq!(all["orders"].as_array().unwrap().len(), 1);
+    assert_eq!(all["orders"][0]["clientOrderId"], "mm-1");
+    // The layout of the JSON and the ways to write a number do not matter.
+    let price = with(body.clone(), &json!({"price": "0.450", "quantity": "10.0"}));
+    bob.order(&price).bad(&["price"]);
+    same(&bob.order(&with(body.clone(), &json!({"quantity": "10.0", "postOnly": false}))), &first);
+    for other in [
+        json!({"price": "0.44"}),
+        json!({"quantity": "11"}),
+        json!({"side": "SELL"}),
+        json!({"outcomeId": "no"}),
+        json!({"timeInForce": "IOC"}),
+        json!({"expiresAt": "2999-01-01T00:00:00Z"}),
+        json!({"validUntil": "2999-01-01T00:00:00Z"}),
+        json!({"selfTradePrevention": "CANCEL_BOTH"}),
+        json!({"postOnly": true}),
+        json!({"reduceOnly": true}),
+        json!({"copyFromTraderId": ann.id}),
+        json!({"marketId": venue.market()}),
+    ] {
+        bob.order(&with(body.clone(), &other)).refused(409, "CLIENT_ORDER_ID_REUSED");
+    }
+    // Another user's names are another's.
+    assert!(!replayed(&ann.order(&named(&market, "BUY", "0.10", "1", "mm-1"))));
+}
+
+#[test]
+fn every_end_of_an_order_is_answered_again() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    ann.place(&market, "SELL", "yes", "0.50", "3").ok(&shapes::placed());
+    bob.place(&market, "SELL", "yes", "0.52", "1").ok(&shapes::placed());
+    for (name, more, status) in [
+        ("killed", json!({"timeInForce": "FOK", "quantity": "9"}), "CANCELLED"),
+        ("filled", json!({"quantity": "1"}), "FILLED"),
+        ("rest", json!({"timeInForce": "IOC", "price": "0.51"}), "CANCELLED"),
+        ("self", json!({"price": "0.60"}), "CANCELLED"),
+        ("open", json!({"price": "0.10"}), "OPEN"),
+    ] {
+        let body = with(named(&market, "BUY", "0.51", "4", name), &more);
+        let first = bob.order(&body);
+        assert_eq!(first.ok(&shapes::placed())["status"], status, "{name}");
+        same(&bob.order(&body), &first);
+    }
+    // A name is taken by an order that was accepted, not by one that was refused.
+    let poor = named(&market, "BUY", "0.10", "100000", "poor");
+    bob.order(&poor).refused(422, "INSUFFICIENT_FUNDS");
+    assert!(!replayed(&bob.order(&with(poor, &json!({"quantity": "1"})))));
+    let late = with(named(&market, "BUY", "0.10", "1", "late"), &json!({"validUntil": soon(-9)}));
+    bob.order(&late).refused(422, "ORDER_TOO_LATE");
+}
+
+#[test]
+fn orders_are_found_and_cancelled_by_their_names() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let odd = "!#/?%&+\"\\~";
+    let placed = ann.order(&named(&market, "BUY", "0.10", "1", odd)).ok(&shapes::placed());
+    let path = "/trading/orders/by-client-id/%21%23%2F%3F%25%26+%22%5C~";
+    let read = ann.get(path).ok(&shapes::order());
+    assert_eq!((&read["id"], &read["clientOrderId"]), (&placed["orderId"], &json!(odd)));
+    bob.get(path).refused(404, "ORDER_NOT_FOUND");
+    bob.client.delete(path).refused(404, "ORDER_NOT_FOUND");
+    let cancelled = ann.client.delete(path).ok(&shapes::order());
+    assert_eq!(
+        (&cancelled["status"], &cancelled["cancelReason"]),
+        (&json!("CANCELLED"), &json!("USER"))
+    );
+    ann.client.delete(path).refused(409, "ORDER_NOT_OPEN");
+    assert_eq!(ann.get(path).ok(&shapes::order()), cancelled);
+    for bad in ["a%20b", "%", "%zz", &"a".repeat(65)] {
+        ann.get(&format!("/trading/orders/by-client-id/{bad}")).bad(&["clientOrderId"]);
+    }
+    for bad in [json!(""), json!("a b"), json!("é"), json!("a".repeat(65))] {
+        let body = with(named(&market, "BUY", "0.10", "1", "x"), &json!({"clientOrderId": bad}));
+        ann.order(&body).bad_as("clientOrderId", "INVALID_VALUE");
+    }
+}
+
+/// Asks twice under one key, and once more for something else.
+#[track_caller]
+fn once(client: &Client, key: &str, path: &str, body: &Value) -> Answer {
+    let first = under(client, key, path, body);
+    assert!(first.status == 200 || first.status == 201, "{first:?}");
+    same(&under(client, key, path, body), &first);
+    // However it is laid out.
+    let spaced = serde_json::to_string_pretty(body).unwrap();
+    let headers = [("idempotency-key", key)];
+    same(&client.send("POST", path, &headers, Some(spaced.as_bytes())), &first);
+    first
+}
+
+#[test]
+fn every_post_is_carried_out_once_under_its_key() {
+    let venue = Venue::open();
+    let (ann, op) = (venue.trader("ann"), &venue.operator);
+    let category = json!({"name": "Rain", "slug": "rain"});
+    once(op, "1", "/admin/categories", &category);
+    let event = once(op, "2", "/admin/events", &event_body());
+    let event_id = event.text("id");
+    let body = with(market_body(), &json!({"eventId": event_id, "disputeWindowSeconds": 3600}));
+    let made = once(op, "3", "/admin/markets", &body);
+    let market = made.text("id");
+    let path = format!("/admin/markets/{market}");
+    let act = |action: &str| format!("{path}/{action}");
+    let publish = once(op, "4", &act("publish"), &json!({}));
+    // What it has become since makes no difference.
+    op.patch(&path, &json!({"highlighted": true})).ok(&shapes::market_detail());
+    op.patch(&format!("/admin/events/{event_id}"), &json!({"highlighted": true}))
+        .ok(&shapes::event_detail());
+    let key = once_order(&ann, &market);
+    same(&under(op, "3", "/admin/markets", &body), &made);
+    same(&under(op, "4", &act("publish"), &json!({})), &publish);
+    same(&under(op, "2", "/admin/events", &event_body()), &event);
+    for (number, action, body) in [
+        ("5", "suspend", json!({})),
+        ("6", "reopen", json!({})),
+        ("7", "close", json!({})),
+        ("8", "resolve", json!({"winningOutcomeId": "yes"})),
+        ("9", "dispute", json!({})),
+        ("10", "void", json!({"price": "0.25"})),
+    ] {
+        once(op, number, &act(action), &body);
+    }
+    let user = once(op, "11", "/admin/users", &json!({"profileName": "n", "profilePic": PICTURE}));
+    let user = format!("/admin/users/{}", user.text("id"));
+    let deposit = once(op, "12", &format!("{user}/deposits"), &json!({"amount": "5"}));
+    assert_eq!(deposit.text("available"), "5.00");
+    once(op, "13", &format!("{user}/withdrawals"), &json!({"amount": "1"}));
+    same(&under(op, "12", &format!("{user}/deposits"), &json!({"amount": "5"})), &deposit);
+    assert_eq!(op.get(&user).text("available"), "4.00");
+    let profile = json!({"profileName": "n", "profilePic": PICTURE});
+    assert_eq!(under(op, "11", "/admin/users", &profile).text("available"), "0.00");
+    // Used for something else, each key is refused; another caller's is another key.
+    for key in (1..=13).map(|number| number.to_string()) {
+        let other = json!({"name": "Snow", "slug": "snow"});
+        under(op, &key, "/admin/categories", &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
+    }
+    assert!(!key.is_empty());
+    under(&ann.client, "1", ORDERS, &json!({})).refused(400, "INVALID_REQUEST");
+}
+
+fn once_order(ann: &Trader, market: &str) -> String {
+    let body = order(market, "BUY", "yes", "0.10", "1");
+    let first = once(&ann.client, "1", ORDERS, &body);
+    assert_eq!(open_count(ann), 1);
+    first.text("orderId")
+}
+
+#[test]
+fn a_keys_secret_is_not_told_twice() {
+    let venue = Venue::open();
+    let path = format!("/admin/users/{}/keys", venue.trader("ann").id);
+    let body = json!({"role": "trader", "label": "laptop"});
+    let first = under(&venue.operator, "k", &path, &body);
+    let made = first.created(&shapes::new_key());
+    let place = format!("{path}/{}", first.text("keyId"));
+    assert_eq!(venue.operator.delete(&place).status, 204);
+    let again = under(&venue.operator, "k", &path, &body);
+    assert!(replayed(&again));
+    assert_eq!(again.json, with(made, &json!({"key": null})));
+    let keys = venue.operator.get(&path);
+    assert_eq!(keys.json["keys"].as_array().unwrap().len(), 2, "{keys:?}");
+}
+
+#[test]
+fn a_refused_request_takes_no_key() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let deposits = format!("/admin/users/{}/withdrawals", ann.id);
+    for amount in ["500", "nothing", "-1"] {
+        let answer = under(&venue.operator, "k", &deposits, &json!({"amount": amount}));
+        assert!(answer.status >= 400, "{answer:?}");
+    }
+    let taken = under(&venue.operator, "k", &deposits, &json!({"amount": "1"}));
+    assert!(taken.status == 200 && !replayed(&taken));
+    // Two ways to say the same: the key is asked first.
+    let body = named(&market, "BUY", "0.10", "1", "n");
+    let first = under(&ann.client, "a", ORDERS, &body);
+    same(&under(&ann.client, "a", ORDERS, &body), &first);
+    same(&under(&ann.client, "b", ORDERS, &body), &first);
+    same(&ann.order(&body), &first);
+}
+
+#[test]
+fn the_header_has_a_form() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let body = order(&venue.market(), "BUY", "yes", "0.10", "1").to_string();
+    let send = |method: &str, headers: &[(&str, &str)]| {
+        ann.client.send(method, ORDERS, headers, Some(body.as_bytes()))
+    };
+    let long = "a".repeat(65);
+    for bad in ["", "a b", &long] {
+        send("POST", &[("idempotency-key", bad)]).bad_as("Idempotency-Key", "INVALID_VALUE");
+    }
+    let twice = [("idempotency-key", "a"), ("idempotency-key", "a")];
+    send("POST", &twice).bad_as("Idempotency-Key", "REPEATED");
+    for method in ["GET", "DELETE"] {
+        send(method, &[("idempotency-key", "a")]).bad_as("Idempotency-Key", "UNKNOWN_FIELD");
+    }
+    assert_eq!(open_count(&ann), 0);
+}

@@ -1,0 +1,167 @@
+//! As much of JSON Schema as the description of the interface uses. A keyword that is not known
+//! here stops the test: it would be a promise that nothing checks.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Keywords that say nothing of what is valid.
+const TOLD: [&str; 6] = ["description", "default", "discriminator", "example", "title", "$ref"];
+
+static PATTERNS: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
+
+/// Whether members that an object's schema does not list are faults, although it allows them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Members {
+    Listed,
+    Any,
+}
+
+/// Everything that is wrong with `json`.
+pub fn faults(document: &Value, schema: &Value, json: &Value, members: Members) -> Vec<String> {
+    let mut checker = Checker { document, members, faults: Vec::new() };
+    checker.check(schema, json, "");
+    checker.faults
+}
+
+/// What a schema leads to.
+pub fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    match schema["$ref"].as_str() {
+        Some(reference) => {
+            let target = document.pointer(reference.strip_prefix('#').unwrap());
+            resolved(document, target.unwrap_or_else(|| panic!("{reference}")))
+        }
+        None => schema,
+    }
+}
+
+struct Checker<'a> {
+    document: &'a Value,
+    members: Members,
+    faults: Vec<String>,
+}
+
+impl Checker<'_> {
+    fn check(&mut self, schema: &Value, json: &Value, place: &str) {
+        let schema = resolved(self.document, schema);
+        let keywords = schema.as_object().unwrap();
+        for (keyword, rule) in keywords {
+            let right = match keyword.as_str() {
+                "type" => is_of_type(rule.as_str().unwrap(), json),
+                "enum" => rule.as_array().unwrap().contains(json),
+                "const" => rule == json,
+                "not" => !faults(self.document, rule, json, self.members).is_empty(),
+                "pattern" => json.as_str().is_none_or(|text| matches(rule.as_str().unwrap(), text)),
+                "format" => has_format(rule.as_str().unwrap(), json),
+                "minimum" => json.as_f64().is_none_or(|n| n >= rule.as_f64().unwrap()),
+                "maximum" => json.as_f64().is_none_or(|n| n <= rule.as_f64().unwrap()),
+                "minLength" => json.as_str().is_none_or(|t| t.chars().count() >= size(rule)),
+                "maxLength" => json.as_str().is_none_or(|t| t.chars().count() <= size(rule)),
+                "minItems" => json.as_array().is_none_or(|list| list.len() >= size(rule)),
+                "maxItems" => json.as_array().is_none_or(|list| list.len() <= size(rule)),
+                "minProperties" => json.as_object().is_none_or(|all| all.len() >= size(rule)),
+                "uniqueItems" => json.as_array().is_none_or(|list| {
+                    list.iter().enumerate().all(|(at, item)| !list[..at].contains(item))
+                }),
+                "anyOf" | "oneOf" => {
+                    let fit = rule.as_array().unwrap().iter().filter(|schema| {
+                        faults(self.document, schema, json, self.members).is_empty()
+                    });
+                    let fit = fit.count();
+                    if keyword == "oneOf" { fit == 1 } else { fit > 0 }
+                }
+                "items" => {
+                    for (at, item) in json.as_array().into_iter().flatten().enumerate() {
+                        self.check(rule, item, &format!("{place}[{at}]"));
+                    }
+                    true
+                }
+                "properties" => {
+                    self.check_members(schema, rule, json, place);
+                    true
+                }
+                "required" | "additionalProperties" => true,
+                told => {
+                    assert!(TOLD.contains(&told), "{told} is not known");
+                    true
+                }
+            };
+            if !right {
+                self.faults.push(format!("{place} {json} is not {keyword} {rule}"));
+            }
+        }
+    }
+
+    fn check_members(&mut self, schema: &Value, properties: &Value, json: &Value, place: &str) {
+        let Some(found) = json.as_object() else { return };
+        for name in schema["required"].as_array().into_iter().flatten() {
+            if !found.contains_key(name.as_str().unwrap()) {
+                self.faults.push(format!("{place}.{name} is missing"));
+            }
+        }
+        let closed = self.members == Members::Listed || schema["additionalProperties"] == false;
+        for (name, value) in found {
+            match properties.get(name) {
+                Some(schema) => self.check(schema, value, &format!("{place}.{name}")),
+                None if closed => self.faults.push(format!("{place}.{name} is not described")),
+                None => {}
+            }
+        }
+    }
+}
+
+fn size(rule: &Value) -> usize {
+    usize::try_from(rule.as_u64().unwrap()).unwrap()
+}
+
+fn is_of_type(name: &str, json: &Value) -> bool {
+    match name {
+        "string" => json.is_string(),
+        "integer" => json.is_i64() || json.is_u64(),
+        "number" => json.is_number(),
+        "boolean" => json.is_boolean(),
+        "array" => json.is_array(),
+        "object" => json.is_object(),
+        "null" => json.is_null(),
+        other => panic!("{other} is no type"),
+    }
+}
+
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let mut patterns = PATTERNS.lock().unwrap();
+    let compiled =
+        patterns.entry(pattern.to_owned()).or_insert_with(|| Regex::new(pattern).unwrap());
+    compiled.is_match(text)
+}
+
+fn has_format(name: &str, json: &Value) -> bool {
+    let Some(text) = json.as_str() else { return true };
+    match name {
+        "uuid" => matches("^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", text),
+        "date-time" => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
+        other => panic!("{other} is no format"),
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    use serde_json::json;
+    let schema = json!({"type": "object", "properties": {
+        "a": {"type": "string", "pattern": "^[a-z]$"}, "b": {"anyOf": [
+            {"type": "integer", "minimum": 1, "maximum": 3}, {"type": "null"}]},
+        "c": {"type": "array", "maxItems": 1, "items": {"enum": ["x"]}},
+    }, "required": ["a"]});
+    let count = |json: Value| faults(&Value::Null, &schema, &json, Members::Listed).len();
+    assert_eq!(count(json!({"a": "a", "b": 3, "c": ["x"]})), 0);
+    assert_eq!(count(json!({"a": "a", "b": null})), 0);
+    assert_eq!(count(json!({"b": 1})), 1);
+    assert_eq!(count(json!({"a": "A"})), 1);
+    assert_eq!(count(json!({"a": "a", "b": 4})), 1);
+    assert_eq!(count(json!({"a": "a", "c": ["y", "x"]})), 2);
+    assert_eq!(count(json!({"a": "a", "d": 1})), 1);
+    assert_eq!(count(json!([])), 1);
+    let any = faults(&Value::Null, &schema, &json!({"a": "a", "d": 1}), Members::Any);
+    assert!(any.is_empty());
+}

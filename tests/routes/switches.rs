@@ -1,0 +1,174 @@
+//! Heartbeats, modes and exposure limits.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::shape::{Shape, object};
+use super::shapes;
+use super::venue::{NOBODY, Trader, Venue};
+
+const HEARTBEAT: &str = "/trading/heartbeat";
+
+fn mode() -> Shape {
+    object([("mode", Shape::OneOf(&["normal", "cancel-only", "read-only"]))])
+}
+
+fn buy(trader: &Trader, market: &str) -> super::client::Answer {
+    trader.place(market, "BUY", "yes", "0.10", "1")
+}
+
+#[test]
+fn a_silent_traders_orders_are_cancelled_until_the_next_heartbeat() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let armed = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": 5})).ok(&shapes::heartbeat());
+    assert!(armed["expiresAt"].is_string() && armed["expired"] == false);
+    assert_eq!(ann.get(HEARTBEAT).ok(&shapes::heartbeat()), armed);
+    let order = buy(&ann, &market).text("orderId");
+    let bobs = buy(&bob, &market).text("orderId");
+    let path = format!("/trading/orders/{order}");
+    let gone = (0..1500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        ann.get(&path).json["status"] == "CANCELLED"
+    });
+    assert!(gone);
+    let read = ann.get(&path).ok(&shapes::order());
+    assert_eq!(read["cancelReason"], "HEARTBEAT_EXPIRED");
+    assert_eq!(ann.get(HEARTBEAT).ok(&shapes::heartbeat())["expired"], true);
+    buy(&ann, &market).refused(422, "HEARTBEAT_EXPIRED");
+    assert_eq!(bob.get(&format!("/trading/orders/{bobs}")).text("status"), "OPEN");
+    let off = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": 0})).ok(&shapes::heartbeat());
+    assert_eq!(off, json!({"expiresAt": null, "expired": false}));
+    buy(&ann, &market).ok(&shapes::placed());
+    assert_eq!(bob.get(HEARTBEAT).json, off);
+}
+
+#[test]
+fn a_timeout_has_bounds() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    for good in [0, 5, 300] {
+        ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": good})).ok(&shapes::heartbeat());
+    }
+    for bad in [1, 4, 301, u64::MAX] {
+        let answer = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": bad}));
+        answer.bad_as("timeoutSeconds", "OUT_OF_BOUNDS");
+    }
+    for bad in [json!("5"), json!(5.5), json!(-5), Value::Null] {
+        let answer = ann.client.post(HEARTBEAT, &json!({"timeoutSeconds": bad}));
+        answer.bad_as("timeoutSeconds", "WRONG_TYPE");
+    }
+    ann.client.post(HEARTBEAT, &json!({})).bad_as("timeoutSeconds", "REQUIRED");
+}
+
+#[test]
+fn the_operator_stops_one_user_or_all() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let op = &venue.operator;
+    let order = buy(&ann, &market).text("orderId");
+    let (order, users) = (format!("/trading/orders/{order}"), format!("/admin/users/{}", ann.id));
+    let set = |path: &str, name: &str| op.post(path, &json!({"mode": name}));
+    let ann_mode = format!("{users}/mode");
+
+    assert_eq!(set(&ann_mode, "read-only").ok(&shapes::user())["mode"], "read-only");
+    buy(&ann, &market).refused(422, "TRADING_READ_ONLY");
+    ann.client.delete(&order).refused(422, "TRADING_READ_ONLY");
+    ann.client.delete("/trading/orders").refused(422, "TRADING_READ_ONLY");
+    ann.client.patch(&order, &json!({"price": "0.11"})).refused(422, "TRADING_READ_ONLY");
+    buy(&bob, &market).ok(&shapes::placed());
+    assert_eq!(op.get(&users).ok(&shapes::user())["mode"], "read-only");
+    let listed = op.get("/admin/users").ok(&shapes::page("users", shapes::user()));
+    let modes: Vec<&Value> =
+        listed["users"].as_array().unwrap().iter().map(|user| &user["mode"]).collect();
+    assert_eq!(modes, ["normal", "read-only", "normal"]);
+
+    set(&ann_mode, "cancel-only").ok(&shapes::user());
+    buy(&ann, &market).refused(422, "TRADING_CANCEL_ONLY");
+    ann.client.patch(&order, &json!({"price": "0.11"})).refused(422, "TRADING_CANCEL_ONLY");
+    ann.client.delete(&order).ok(&shapes::order());
+
+    assert_eq!(op.get("/admin/venue/mode").ok(&mode())["mode"], "normal");
+    assert_eq!(set("/admin/venue/mode", "cancel-only").ok(&mode())["mode"], "cancel-only");
+    buy(&bob, &market).refused(422, "TRADING_CANCEL_ONLY");
+    set("/admin/venue/mode", "normal").ok(&mode());
+    set(&ann_mode, "normal").ok(&shapes::user());
+    buy(&ann, &market).ok(&shapes::placed());
+
+    for bad in [json!("NORMAL"), json!("")] {
+        op.post("/admin/venue/mode", &json!({"mode": bad})).bad_as("mode", "INVALID_VALUE");
+    }
+    set(&format!("/admin/users/{NOBODY}/mode"), "normal").refused(404, "USER_NOT_FOUND");
+}
+
+#[test]
+fn a_users_exposure_has_a_limit() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let op = &venue.operator;
+    let path = format!("/admin/users/{}/exposure-limit", ann.id);
+    let limit = |limit: Value| op.post(&path, &json!({"limit": limit}));
+    assert_eq!(limit(json!("1")).ok(&shapes::user())["exposureLimit"], "1.00");
+    venue.trade(&market, &ann, &bob, "0.60", "1");
+    ann.place(&market, "BUY", "yes", "0.41", "1").refused(422, "EXPOSURE_LIMIT");
+    ann.place(&market, "BUY", "yes", "0.40", "1").ok(&shapes::placed());
+    bob.place(&market, "BUY", "yes", "0.41", "10").ok(&shapes::placed());
+    // What closes contracts is always taken.
+    limit(json!("0")).ok(&shapes::user());
+    ann.place(&market, "SELL", "yes", "0.41", "1").ok(&shapes::placed());
+    assert_eq!(op.delete(&path).ok(&shapes::user())["exposureLimit"], Value::Null);
+    ann.place(&market, "BUY", "yes", "0.39", "10").ok(&shapes::placed());
+    limit(json!("-1")).bad_as("limit", "INVALID_VALUE");
+    limit(json!(1)).bad_as("limit", "WRONG_TYPE");
+    limit(Value::Null).bad_as("limit", "WRONG_TYPE");
+    let nobody = format!("/admin/users/{NOBODY}/exposure-limit");
+    op.delete(&nobody).refused(404, "USER_NOT_FOUND");
+    op.post(&path, &json!({})).bad_as("limit", "REQUIRED");
+}
+
+#[test]
+fn switches_are_set_once_under_a_key() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let user = format!("/admin/users/{}", ann.id);
+    for (client, path, body, next) in [
+        (
+            &ann.client,
+            HEARTBEAT.to_owned(),
+            json!({"timeoutSeconds": 300}),
+            json!({"timeoutSeconds": 0}),
+        ),
+        (
+            &venue.operator,
+            "/admin/venue/mode".to_owned(),
+            json!({"mode": "read-only"}),
+            json!({"mode": "normal"}),
+        ),
+        (
+            &venue.operator,
+            format!("{user}/mode"),
+            json!({"mode": "read-only"}),
+            json!({"mode": "normal"}),
+        ),
+        (
+            &venue.operator,
+            format!("{user}/exposure-limit"),
+            json!({"limit": "5"}),
+            json!({"limit": "6"}),
+        ),
+    ] {
+        let send = || {
+            let body = body.to_string();
+            client.send("POST", &path, &[("idempotency-key", &path)], Some(body.as_bytes()))
+        };
+        let first = send();
+        assert_eq!(first.status, 200, "{first:?}");
+        assert_ne!(client.post(&path, &next).json, first.json);
+        let again = send();
+        assert_eq!((&again.json, again.header("idempotent-replay")), (&first.json, "true"));
+    }
+}

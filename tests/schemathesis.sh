@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Holds a running server against its own description with schemathesis (PyPI), all checks on, once
+# with an operator's key and once with a trader's. Takes at most a few minutes; the first argument
+# is the seconds for each of the two runs, the second the seed. Skipped where schemathesis is not installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${1:-60}
+seed=${2:-1}
+schemathesis=${SCHEMATHESIS:-schemathesis}
+if ! command -v "$schemathesis" > /dev/null || ! command -v curl > /dev/null; then
+  echo "schemathesis or curl is not installed: the description is not tried from outside"
+  exit 0
+fi
+cargo build --quiet
+folder=$(mktemp -d)
+OPENOUTCRY_OPERATOR_KEY=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
+export OPENOUTCRY_OPERATOR_KEY
+target/debug/openoutcry serve --data "$folder/data" --listen 127.0.0.1:0 \
+  > "$folder/out" 2> "$folder/log" &
+server=$!
+trap 'kill "$server" 2> /dev/null || true; wait "$server" 2> /dev/null || true; rm -rf "$folder"' EXIT
+for _ in $(seq 100); do
+  if grep -q 'listening on' "$folder/out"; then break; fi
+  sleep 0.1
+done
+base=$(sed -n 's/^listening on //p' "$folder/out")
+api=$base/api/v1
+
+# A market, and a trader with money.
+ask() { curl -sS --fail-with-body -H "X-API-Key: $OPENOUTCRY_OPERATOR_KEY" -H 'Content-Type: application/json' "$@"; }
+member() { grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
+text='{"pt": "a", "en": "b", "es": "c"}'
+market=$(ask "$api/admin/markets" -d "{\"questions\": $text, \"descriptions\": $text,
+  \"logo\": \"https://assets.example.org/a.png\", \"deadline\": \"2030-12-25T00:00:00.000Z\",
+  \"outcomes\": [{\"id\": \"yes\", \"text\": $text}, {\"id\": \"no\", \"text\": $text}]}" | member id)
+ask -X POST "$api/admin/markets/$market/publish" > /dev/null
+user=$(ask "$api/admin/users" \
+  -d '{"profileName": "ann", "profilePic": "https://assets.example.org/a.png"}' | member id)
+ask "$api/admin/users/$user/deposits" -d '{"amount": "100000.00"}' > /dev/null
+trader=$(ask "$api/admin/users/$user/keys" -d '{"role": "trader", "label": "first"}' | member key)
+
+# The longest answer is bounded for a machine that does other things too.
+run() {
+  local key=$1
+  shift
+  "$schemathesis" --config-file tests/schemathesis.toml run "$api/openapi.json" --url "$base" \
+    -H "X-API-Key: $key" --checks all --max-time "$seconds" --request-timeout 90 --max-response-time 60 --workers 2 \
+    --continue-on-failure --seed "$seed" "$@"
+}
+# No operation that stops others: what takes keys away or stops trading is tried by the tests.
+run "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
+run "$trader" --include-path-regex '^/api/v1/(trading|markets|events|categories|account/limits)'
+# A server that met something it cannot explain says so in its log.
+if grep -E 'panicked|a request got a 500' "$folder/log"; then exit 1; fi
