@@ -219,6 +219,19 @@ fn pairs_that_merge_are_explained() {
 }
 
 #[test]
+fn a_repeated_request_is_no_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "venue USD\nuser ann\ndeposit ann 100.00\nmarket rain\npublish rain\n\
+                  ann buy yes 0.60 x5 client \"mm-1\"\nann buy yes 0.60 x5 client \"mm-1\"\n";
+    let file = journal(dir.path(), "repeated", script);
+    let (code, text) = told("explain", &file, "6");
+    assert!(code == 0 && text.contains("OPEN"), "{text}");
+    let (code, text) = told("explain", &file, "7 --json");
+    assert_eq!(code, 1);
+    assert!(text.contains("record 6 did it"), "{text}");
+}
+
+#[test]
 fn a_dump_reads_back() {
     holds("dump.txt", "dump", "");
     holds("dump-part.txt", "dump", "--from 15 --to 16");

@@ -2,6 +2,8 @@
 //!
 //! Must not know: any rule of trade.
 
+pub mod admin;
+pub mod client;
 pub mod logging;
 pub mod serve;
 pub mod bootstrap;
@@ -21,6 +23,7 @@ answers, matches deterministically, and can rebuild its whole state from that jo
 const EXAMPLES: &str = "Examples:
   openoutcry serve --demo                     try it: catalogue, users, keys and living books
   openoutcry serve --data /var/lib/openoutcry --listen 127.0.0.1:8080
+  openoutcry admin users list                 run a server that is up; see admin --help
   openoutcry play FLOW.jsonl.gz --url http://127.0.0.1:8080 --operator-key KEY
 
 Exit codes: 0 success, 1 failure, 2 usage.";
@@ -39,6 +42,8 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Play recorded order flow against a running server and compare what comes of it
     Play(play::PlayArgs),
+    /// Run a venue from afar: users, keys, money, markets, the catalogue
+    Admin(admin::AdminArgs),
     /// Print what a shell needs to complete this command line
     Completions(completions::CompletionsArgs),
 }
@@ -57,6 +62,7 @@ pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Verb::Serve(args) => serve::run(&args),
         Verb::Play(args) => return play::run(&args),
+        Verb::Admin(args) => admin::run(&args),
         Verb::Completions(args) => completions::run(&args, Cli::command()),
     };
     match outcome {

@@ -122,7 +122,7 @@ pub const DOORS: [(&str, &[&str], &str); 9] = [
     (
         "StatusCode",
         // `reply.rs` puts the status of an answer that is no problem: 200, 201.
-        &["src/api/problem.rs", "src/api/reply.rs", "src/cli/play/"],
+        &["src/api/problem.rs", "src/api/reply.rs", "src/cli/client.rs", "src/cli/play/"],
         "an error has its status from problem.rs",
     ),
 ];

@@ -3,7 +3,7 @@
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention};
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{CancelReason, Effect};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
@@ -135,6 +135,14 @@ impl Queue {
         };
         *count = count.saturating_add(1);
     }
+}
+
+/// Whether a fill-or-kill order could not be filled: nothing is ever set aside for it.
+pub fn killed(effects: &[Effect]) -> bool {
+    let fok = |effect: &Effect| {
+        matches!(effect, Effect::OrderCancelled { reason: CancelReason::FokNotFillable, .. })
+    };
+    effects.iter().any(fok)
 }
 
 fn standing(

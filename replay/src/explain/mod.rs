@@ -27,7 +27,15 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let mut source = Source::open(path)?;
     let mut story = Story::of(order);
     let exchange = pass(&mut source, at, false, &mut story)?.exchange;
-    let unknown = || Failure::not_found(format!("{order} placed no order by then"));
+    let unknown = || {
+        Failure::not_found(match story.done_before {
+            Some(first) => format!(
+                "{order} placed no order: the same had been asked before, and record {first} did \
+                 it; explain that one"
+            ),
+            None => format!("{order} placed no order by then"),
+        })
+    };
     let life = story.life.as_ref().ok_or_else(unknown)?;
     let end = format!("record {}, {} UTC", exchange.sequence(), when(exchange.time()));
     let market = story.register.listing(life.terms.market)?;

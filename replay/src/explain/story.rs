@@ -13,7 +13,7 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::{Value, json};
 
-use super::life::{Crowd, Life, Queue};
+use super::life::{Crowd, Life, Queue, killed};
 use super::pairs::Hands;
 use super::words::{
     a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
@@ -54,6 +54,8 @@ pub struct Story {
     pub life: Option<Life>,
     /// Whether it was accepted.
     pub accepted: bool,
+    /// The record that had done the same before, so that this one placed nothing.
+    pub done_before: Option<Sequence>,
     /// What happened.
     pub events: Vec<Event>,
     /// Everyone named in the story.
@@ -103,7 +105,10 @@ impl Listener for Story {
             && record.sequence == self.no.0
             && self.named.names_order(self.no.id(record.time))
         {
-            self.arrived(terms, record, effects)?;
+            match effects {
+                [Effect::Repeated { first }] => self.done_before = Some(*first),
+                _ => self.arrived(terms, record, effects)?,
+            }
         }
         if let [Effect::Refused(reject)] = effects {
             self.refused(*reject, record);
@@ -128,6 +133,7 @@ impl Story {
             currency: String::new(),
             life: None,
             accepted: false,
+            done_before: None,
             events: Vec::new(),
             parties: BTreeSet::new(),
             purse: None,
@@ -424,14 +430,6 @@ impl Story {
         let figures = json!({ "status": to.name() });
         self.tell(record, "MARKET", text.to_owned(), figures);
     }
-}
-
-/// Whether a fill-or-kill order could not be filled: nothing is ever set aside for it.
-fn killed(effects: &[Effect]) -> bool {
-    let fok = |effect: &Effect| {
-        matches!(effect, Effect::OrderCancelled { reason: CancelReason::FokNotFillable, .. })
-    };
-    effects.iter().any(fok)
 }
 
 /// Whether a price is better than another for orders of this direction.

@@ -7,17 +7,6 @@ use uuid::Uuid;
 
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick, UnitError};
 
-/// A refusal (RFC 9457), as far as it is shown.
-#[derive(Debug, Deserialize)]
-pub struct Problem {
-    /// The stable code.
-    #[serde(default)]
-    pub code: String,
-    /// The explanation.
-    #[serde(default)]
-    pub detail: String,
-}
-
 /// Whatever was created.
 #[derive(Debug, Deserialize)]
 pub struct Created {

@@ -11,9 +11,9 @@ use uuid::Uuid;
 use super::answers::{
     BalanceAnswer, FillAnswer, FillsPage, PositionAnswer, PositionsPage, lots, money, read, tick,
 };
-use super::client::{ApiKey, Ask, ClientError, Connection};
 use super::compare::{self, Differences, Subject, Traded};
 use super::script::{Accepted, Cast, Played, Told, refusal};
+use crate::cli::client::{ApiKey, Ask, ClientError, Connection};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::Side;
 use crate::exchange::units::{Lots, TICKS_PER_UNIT};
@@ -142,7 +142,8 @@ async fn get<T: DeserializeOwned>(
     key: &ApiKey,
     path: &str,
 ) -> Result<Result<T, String>, ClientError> {
-    let reply = connection.ask(&Ask { method: Method::GET, path, key, body: None }).await?;
+    let reply =
+        connection.ask(&Ask { method: Method::GET, path, key, once: None, body: None }).await?;
     Ok(match refusal(&reply, StatusCode::OK) {
         Some(says) => Err(format!("GET {path}: {says}")),
         None => read(&reply.body).map_err(|says| format!("GET {path}: {says}")),

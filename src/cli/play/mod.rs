@@ -5,7 +5,6 @@
 
 pub mod answers;
 pub mod audit;
-pub mod client;
 pub mod compare;
 pub mod expect;
 pub mod script;
@@ -21,10 +20,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
+use super::client::{ApiKey, ClientError, Target};
 use crate::flow::lines::Source;
 use crate::flow::{Flow, FlowError, MarketIndex};
 use audit::Audited;
-use client::{ApiKey, ClientError, Target};
 use compare::{Differences, Subject};
 use expect::{ExpectationError, Expectations};
 use script::{Cast, Counts, Played};

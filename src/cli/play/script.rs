@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::answers::{DepthAnswer, OrderAnswer, PlacedAnswer, Problem, lots, read};
-use super::client::{ApiKey, Ask, ClientError, Connection, Reply, Target};
+use super::answers::{DepthAnswer, OrderAnswer, PlacedAnswer, lots, read};
 use super::compare::{self, Differences, LEVELS_SHOWN_MAX, Subject, Traded};
 use super::expect::{Expectations, ExpectedFills};
 use super::stage::Stage;
 use super::summary::{Kind, Latencies};
+use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Side, TimeInForce};
 use crate::exchange::units::Lots;
@@ -204,7 +204,7 @@ impl<'a> Script<'a> {
     async fn place(&mut self, line: &FlowLine, order: PlacedOrder) -> Result<(), ClientError> {
         let Some((market, key)) = self.parties(line) else { return Ok(()) };
         let body = serde_json::to_vec(&OrderBody::of(market, &order)).map(Bytes::from).ok();
-        let ask = Ask { method: Method::POST, path: "/trading/orders", key, body };
+        let ask = Ask { method: Method::POST, path: "/trading/orders", key, once: None, body };
         let reply = self.ask(Kind::Place, &ask).await?;
         let expected = self.fills().map(|fills| fills.of_line(line.line));
         let verdict = match refusal(&reply, StatusCode::OK) {
@@ -251,7 +251,7 @@ impl<'a> Script<'a> {
             return Ok(());
         };
         let path = format!("/trading/orders/{}", accepted.id);
-        let ask = Ask { method: Method::DELETE, path: &path, key, body: None };
+        let ask = Ask { method: Method::DELETE, path: &path, key, once: None, body: None };
         let reply = self.ask(Kind::Cancel, &ask).await?;
         if let Some(order) = self.played.orders.get_mut(&line.order) {
             order.cancelled = true;
@@ -310,7 +310,7 @@ impl<'a> Script<'a> {
                 "/trading/books/{market}/depth?outcome={}&levels={LEVELS_SHOWN_MAX}",
                 outcome.id()
             );
-            let ask = Ask { method: Method::GET, path: &path, key, body: None };
+            let ask = Ask { method: Method::GET, path: &path, key, once: None, body: None };
             let reply = self.ask(Kind::Depth, &ask).await?;
             let verdict = match refusal(&reply, StatusCode::OK) {
                 Some(says) => Err(says),
@@ -385,6 +385,7 @@ mod tests {
     #[test]
     fn a_refusal_shows_its_code() {
         let reply = |status, body: &'static str| Reply {
+            replayed: false,
             status,
             body: Bytes::from_static(body.as_bytes()),
             took: std::time::Duration::ZERO,

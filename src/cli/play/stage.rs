@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::answers::{Created, CreatedKey, Problem, read};
-use super::client::{ApiKey, Ask, ClientError, Connection, Target};
+use super::answers::{Created, CreatedKey, read};
+use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Target};
 use crate::engine::clock;
 use crate::exchange::units::{MONEY_PER_UNIT, Money};
 use crate::flow::Flow;
@@ -186,12 +186,11 @@ impl<'a> Desk<'a> {
         body: &Value,
     ) -> Result<T, StageError> {
         let body = Some(Bytes::from(body.to_string()));
-        let ask = Ask { method: Method::POST, path, key: self.operator, body };
+        let ask = Ask { method: Method::POST, path, key: self.operator, once: None, body };
         let reply = self.connection.ask(&ask).await?;
         let path = path.to_owned();
         if !reply.status.is_success() {
-            let problem: Problem = read(&reply.body)
-                .unwrap_or_else(|says| Problem { code: String::new(), detail: says });
+            let problem: Problem = Problem::of(&reply);
             let (code, detail) = (problem.code, problem.detail);
             return Err(StageError::Refused { path, status: reply.status.as_u16(), code, detail });
         }

@@ -8,12 +8,13 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER};
 use hyper::{Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use tokio::net::TcpStream;
 
 /// How long one answer may take. A server that needs longer has stopped.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
-/// Bytes of one answer: a page of 1,000 fills is under half of this.
-const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Bytes of one answer: a page of 1,000 markets with the longest texts there can be is below this.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How often a request is repeated that the server was too busy to take.
 const REPEATS_MAX: u32 = 30;
 /// The pause before such a repeat where the server names none.
@@ -80,6 +81,8 @@ pub struct Ask<'a> {
     pub path: &'a str,
     /// Whose request it is.
     pub key: &'a ApiKey,
+    /// The `Idempotency-Key` of a `POST`: the same request under it is carried out once.
+    pub once: Option<&'a str>,
     /// JSON, if the method has a body.
     pub body: Option<Bytes>,
 }
@@ -91,10 +94,54 @@ pub struct Reply {
     pub status: StatusCode,
     /// JSON.
     pub body: Bytes,
+    /// Whether it repeats the answer to an earlier request under the same `Idempotency-Key`.
+    pub replayed: bool,
     /// From sending to the last byte of the body, of the request that was taken.
     pub took: Duration,
     /// How often the server was too busy before.
     pub repeats: u32,
+}
+
+impl Reply {
+    /// Whether what was asked was carried out.
+    pub fn is_success(&self) -> bool {
+        self.status.is_success()
+    }
+}
+
+/// A refusal (RFC 9457), as far as it is shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Problem {
+    /// The stable code.
+    pub code: String,
+    /// The explanation.
+    pub detail: String,
+    /// The bad fields, where there are any.
+    pub errors: Vec<FieldProblem>,
+}
+
+/// What is wrong with a field.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct FieldProblem {
+    /// Its name, as a path into the body.
+    pub field: String,
+    /// The stable code.
+    pub code: String,
+    /// The explanation.
+    pub detail: String,
+}
+
+impl Problem {
+    /// The refusal that this answer is; without a code where something else than the exchange
+    /// answered.
+    pub fn of(reply: &Reply) -> Problem {
+        serde_json::from_slice(&reply.body).unwrap_or_else(|error| Problem {
+            detail: format!("unreadable answer: {error}"),
+            ..Problem::default()
+        })
+    }
 }
 
 /// Why there is no answer.
@@ -121,6 +168,13 @@ pub enum ClientError {
     /// Nothing came in time.
     #[error("no answer within {} s", ANSWER_TIME_MAX.as_secs())]
     TimedOut,
+}
+
+impl ClientError {
+    /// Whether the request was sent, or may have been: the server may then have carried it out.
+    pub const fn may_have_been_sent(&self) -> bool {
+        matches!(self, ClientError::Http(_) | ClientError::Body(_) | ClientError::TimedOut)
+    }
 }
 
 /// A connection.
@@ -168,6 +222,7 @@ impl Connection {
         let started = std::time::Instant::now();
         let response = self.sender.send_request(request).await?;
         let status = response.status();
+        let replayed = response.headers().contains_key("idempotent-replay");
         let named = response.headers().get(RETRY_AFTER).map(pause_named);
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
         let body = body.collect().await.map_err(ClientError::Body)?.to_bytes();
@@ -176,16 +231,19 @@ impl Connection {
             StatusCode::SERVICE_UNAVAILABLE => named,
             _ => None,
         };
-        Ok((Reply { status, body, took: started.elapsed(), repeats: 0 }, busy))
+        Ok((Reply { status, body, replayed, took: started.elapsed(), repeats: 0 }, busy))
     }
 
     fn request(&self, ask: &Ask<'_>) -> Result<hyper::Request<Full<Bytes>>, ClientError> {
-        let request = hyper::Request::builder()
+        let mut request = hyper::Request::builder()
             .method(ask.method.clone())
             .uri(format!("{}{}", self.target.base_path, ask.path))
             .header(HOST, self.target.host_header.clone())
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .header("x-api-key", ask.key.0.clone());
+        if let Some(once) = ask.once {
+            request = request.header("idempotency-key", once);
+        }
         Ok(match &ask.body {
             Some(body) => request
                 .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))

@@ -1,0 +1,126 @@
+//! `admin import`: makes a catalogue from a file, line by line.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::catalogue::{self, Kind, Line};
+use super::session::{AdminError, Answer, Session};
+use super::table;
+
+const DETAILS: &str = r#"
+One JSON object a line: a category, an event or a market, with the fields that the interface takes,
+and of its own
+  "ref": a name by which later lines call it
+  "categories": names of categories of earlier lines, instead of "categoryIds"
+  "event": the name of an event of an earlier line, instead of "eventId"
+
+  {"category": {"ref": "weather", "name": "Weather", "slug": "weather"}}
+  {"event": {"ref": "rain", "categories": ["weather"], "images": [], "titles": {"pt": "Chuva",
+    "en": "Rain", "es": "Lluvia"}, "subTitles": {...}, "descriptions": {...}}}
+  {"market": {"event": "rain", "categories": ["weather"], "questions": {...}, "descriptions":
+    {...}, "outcomes": [{"id": "yes", "text": {...}}, {"id": "no", "text": {...}}],
+    "logo": "https://assets.example.org/rain.png", "deadline": "2030-01-01T00:00:00.000Z"}}
+(each on one line). Markets are made as drafts: `markets publish` lets them be traded.
+
+The whole file is read before anything is sent. The first refusal ends the import and is named with
+its line. Run it again after a crash, or with that line put right: lines that were imported are
+passed over ("unchanged"), as each is sent under an Idempotency-Key made from what it says. The
+venue remembers these keys for 24 hours; after that, a second run imports anew."#;
+
+/// Which catalogue.
+#[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
+pub struct ImportArgs {
+    /// The catalogue
+    #[arg(value_name = "CATALOGUE.jsonl")]
+    file: PathBuf,
+}
+
+/// Reads the catalogue.
+///
+/// # Errors
+/// [`AdminError::Usage`], with the line.
+pub fn read(args: &ImportArgs) -> Result<Vec<Line>, AdminError> {
+    let usage = |error: String| AdminError::Usage(format!("{}: {error}", args.file.display()));
+    let text = std::fs::read_to_string(&args.file).map_err(|error| usage(error.to_string()))?;
+    catalogue::read(&text).map_err(|bad| usage(bad.to_string()))
+}
+
+/// Imports it.
+///
+/// # Errors
+/// [`AdminError`], with the line; those before it are imported.
+pub async fn run(session: &mut Session, lines: &[Line]) -> Result<(), AdminError> {
+    let bar = progress(lines.len());
+    let mut ids = HashMap::new();
+    let mut made = 0_usize;
+    for line in lines {
+        let answer = send(session, line, &ids).await.inspect_err(|_| bar.finish_and_clear())?;
+        let Some(id) = answer.json.get("id").and_then(Value::as_str) else {
+            return Err(AdminError::Unreadable(format!("line {}: no id", line.number)));
+        };
+        if let Some(name) = &line.reference {
+            ids.insert((line.kind, name.clone()), id.to_owned());
+        }
+        made = made.saturating_add(usize::from(!answer.replayed));
+        let said = if session.json { as_json(line, &answer) } else { as_text(line, &answer) };
+        bar.suspend(|| session.print(&said))?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if !session.json {
+        let unchanged = lines.len().saturating_sub(made);
+        session.print(&format!("{made} imported, {unchanged} unchanged"))?;
+    }
+    Ok(())
+}
+
+async fn send(
+    session: &mut Session,
+    line: &Line,
+    ids: &HashMap<(Kind, String), String>,
+) -> Result<Answer, AdminError> {
+    let place = format!("line {}: ", line.number);
+    let body = line.body(ids).map_err(|why| AdminError::Usage(format!("{place}{why}")))?;
+    let sent = session.post_once(line.kind.path(), &body, &line.once).await;
+    sent.map_err(|error| match error {
+        AdminError::Refused { status, problem, .. } => {
+            AdminError::Refused { place, status, problem }
+        }
+        AdminError::Unknown { cause, .. } => AdminError::Local(format!(
+            "{place}{cause}; run the import again, it passes over what was imported"
+        )),
+        other => AdminError::Local(format!("{place}{other}")),
+    })
+}
+
+fn as_text(line: &Line, answer: &Answer) -> String {
+    let done = if answer.replayed { "unchanged" } else { "imported" };
+    let (number, kind, id) = (line.number, line.kind.name(), table::cell(&answer.json, "id"));
+    let name = line.reference.as_deref().unwrap_or_default();
+    let text = format!("{number:>6}  {kind:<8}  {id}  {done:<9}  {name}");
+    text.trim_end().to_owned()
+}
+
+fn as_json(line: &Line, answer: &Answer) -> String {
+    let mut json = json!({
+        "line": line.number, "ref": line.reference, "imported": !answer.replayed,
+    });
+    if let Some(members) = json.as_object_mut() {
+        members.insert(line.kind.name().to_owned(), answer.json.clone());
+    }
+    json.to_string()
+}
+
+fn progress(lines: usize) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(lines).unwrap_or(u64::MAX));
+    // The template is a constant; a mistake in it would leave the plain bar.
+    if let Ok(style) = ProgressStyle::with_template("importing {wide_bar} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}

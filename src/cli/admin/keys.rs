@@ -1,0 +1,114 @@
+//! `admin keys`: what a user's programs show at the door.
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::session::{AdminError, Session};
+use super::table;
+
+const NEW_KEY: [(&str, &str); 4] =
+    [("key", "key"), ("key id", "keyId"), ("role", "role"), ("label", "label")];
+const KEYS: [(&str, &str); 6] = [
+    ("KEY ID", "keyId"),
+    ("ROLE", "role"),
+    ("CREATED", "createdAt"),
+    ("LAST USED", "lastUsedAt"),
+    ("REVOKED", "revokedAt"),
+    ("LABEL", "label"),
+];
+const REVOKED: [(&str, &str); 3] =
+    [("key id", "keyId"), ("label", "label"), ("revoked", "revokedAt")];
+
+const EXAMPLE: &str = "\
+Example:
+  openoutcry admin keys create 0190f1c2-... --role trader --label desk";
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum KeyRole {
+    /// Read
+    Reader,
+    /// Read and trade
+    Trader,
+    /// Everything
+    Operator,
+}
+
+impl KeyRole {
+    const fn name(self) -> &'static str {
+        match self {
+            KeyRole::Reader => "reader",
+            KeyRole::Trader => "trader",
+            KeyRole::Operator => "operator",
+        }
+    }
+}
+
+/// What can be done with keys.
+#[derive(Debug, Subcommand)]
+pub enum KeysVerb {
+    /// A user's keys, revoked ones too; never the keys themselves
+    List {
+        /// The user's id
+        user: Uuid,
+    },
+    /// Make a key; it is shown this once
+    #[command(after_help = EXAMPLE)]
+    Create {
+        /// The user's id
+        user: Uuid,
+        /// What it may do
+        #[arg(long, value_enum, default_value = "trader")]
+        role: KeyRole,
+        /// What it is for, in the operator's words
+        #[arg(long, value_name = "TEXT")]
+        label: String,
+    },
+    /// Make a key worth nothing
+    Revoke {
+        /// The user's id
+        user: Uuid,
+        /// The key's id
+        key_id: Uuid,
+    },
+}
+
+/// Does it.
+///
+/// # Errors
+/// [`AdminError`].
+pub async fn run(session: &mut Session, verb: &KeysVerb) -> Result<(), AdminError> {
+    match verb {
+        KeysVerb::List { user } => {
+            let answer = session.get(&format!("/admin/users/{user}/keys")).await?;
+            session.show(&answer, |json| table::list(json, "keys", &KEYS))
+        }
+        KeysVerb::Create { user, role, label } => {
+            let body = json!({"role": role.name(), "label": label});
+            let answer = session.post(&format!("/admin/users/{user}/keys"), &body).await?;
+            session.show(&answer, |json| table::thing(json, &NEW_KEY))?;
+            if answer.json.get("key").is_some_and(Value::is_string) {
+                return Ok(());
+            }
+            let key_id = table::cell(&answer.json, "keyId");
+            Err(AdminError::Local(format!(
+                "the key was made, but the answer that showed it was lost and nobody can show it \
+                 again; revoke {key_id} and make another"
+            )))
+        }
+        KeysVerb::Revoke { user, key_id } => {
+            let path = format!("/admin/users/{user}/keys/{key_id}");
+            let refused = session.delete(&path).await?;
+            let shown = session.get(&path).await;
+            // A repeated request finds the key gone: what counts is that it is.
+            let gone = |json: &Value| json.get("revokedAt").is_some_and(Value::is_string);
+            match shown {
+                Ok(answer) if gone(&answer.json) => {
+                    session.show(&answer, |json| table::thing(json, &REVOKED))
+                }
+                _ => session.answer(&refused).map(drop),
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `admin markets`: leading markets through their lives.
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::session::{AdminError, Session};
+use super::table;
+use super::users::PageArgs;
+
+const MARKET: [(&str, &str); 7] = [
+    ("id", "id"),
+    ("question", "questions.en"),
+    ("status", "status"),
+    ("deadline", "deadline"),
+    ("dispute window, s", "disputeWindowSeconds"),
+    ("winner", "winningOutcomeId"),
+    ("settled at", "settlementPrice"),
+];
+const MARKETS: [(&str, &str); 6] = [
+    ("ID", "id"),
+    ("STATUS", "status"),
+    ("YES", "outcomes.0.probability"),
+    ("WINNER", "winningOutcomeId"),
+    ("DEADLINE", "deadline"),
+    ("QUESTION", "questions.en"),
+];
+
+/// Which of the two came true.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Winner {
+    /// What the question asks
+    Yes,
+    /// Not that
+    No,
+}
+
+/// A market.
+#[derive(Debug, Args)]
+pub struct MarketArgs {
+    /// The market's id
+    market: Uuid,
+}
+
+/// What can be done with markets.
+#[derive(Debug, Subcommand)]
+pub enum MarketsVerb {
+    /// All markets, drafts too, the newest first
+    List {
+        /// Which part of the list.
+        #[command(flatten)]
+        page: PageArgs,
+        /// Only those in this status: DRAFT, ACTIVE, SUSPENDED, CLOSED, RESOLVED, DISPUTED,
+        /// SETTLED or VOIDED
+        #[arg(long, ignore_case = true, value_parser = STATUSES, hide_possible_values = true)]
+        status: Option<String>,
+    },
+    /// Let a draft be traded
+    Publish(MarketArgs),
+    /// Stop trading for a while; orders stay
+    Suspend(MarketArgs),
+    /// Trade again after a suspension, or after the deadline with a later one
+    Reopen {
+        /// Which market.
+        #[command(flatten)]
+        market: MarketArgs,
+        /// The new deadline, RFC 3339
+        #[arg(long, value_name = "TIME")]
+        deadline: Option<String>,
+    },
+    /// End trading before the deadline; orders are cancelled
+    Close(MarketArgs),
+    /// Announce what came true
+    #[command(after_help = "Example:\n  openoutcry admin markets resolve 0190f1c3-... yes")]
+    Resolve {
+        /// Which market.
+        #[command(flatten)]
+        market: MarketArgs,
+        /// What came true
+        #[arg(value_enum)]
+        winner: Winner,
+    },
+    /// Call the announced outcome into question, while its dispute window is open
+    Dispute(MarketArgs),
+    /// End a market without a winner: every yes is paid at a price, every no at what is left of 1
+    Void {
+        /// Which market.
+        #[command(flatten)]
+        market: MarketArgs,
+        /// What a yes is paid; without it 0.50
+        #[arg(long, value_name = "PRICE")]
+        price: Option<String>,
+    },
+}
+
+/// The names of all statuses.
+const STATUSES: [&str; 8] =
+    ["DRAFT", "ACTIVE", "SUSPENDED", "CLOSED", "RESOLVED", "DISPUTED", "SETTLED", "VOIDED"];
+
+/// Does it.
+///
+/// # Errors
+/// [`AdminError`].
+pub async fn run(session: &mut Session, verb: &MarketsVerb) -> Result<(), AdminError> {
+    let (market, step, body) = match verb {
+        MarketsVerb::List { page, status } => return list(session, page, status.as_deref()).await,
+        MarketsVerb::Publish(market) => (market, "publish", json!({})),
+        MarketsVerb::Suspend(market) => (market, "suspend", json!({})),
+        MarketsVerb::Close(market) => (market, "close", json!({})),
+        MarketsVerb::Dispute(market) => (market, "dispute", json!({})),
+        MarketsVerb::Reopen { market, deadline } => {
+            (market, "reopen", with("deadline", deadline.as_deref()))
+        }
+        MarketsVerb::Void { market, price } => (market, "void", with("price", price.as_deref())),
+        MarketsVerb::Resolve { market, winner } => {
+            let winner = match winner {
+                Winner::Yes => "yes",
+                Winner::No => "no",
+            };
+            (market, "resolve", with("winningOutcomeId", Some(winner)))
+        }
+    };
+    let path = format!("/admin/markets/{}/{step}", market.market);
+    let answer = session.post(&path, &body).await?;
+    session.show(&answer, |json| table::thing(json, &MARKET))
+}
+
+async fn list(
+    session: &mut Session,
+    page: &PageArgs,
+    status: Option<&str>,
+) -> Result<(), AdminError> {
+    let mut path = format!("/admin/markets?{}", page.query());
+    if let Some(status) = status {
+        path.push_str("&status=");
+        path.push_str(&status.to_ascii_uppercase());
+    }
+    let answer = session.get(&path).await?;
+    session.show(&answer, |json| table::list(json, "markets", &MARKETS))?;
+    page.say_rest(&answer.json, "markets");
+    Ok(())
+}
+
+/// A body of this member, if it has a value.
+fn with(name: &str, value: Option<&str>) -> Value {
+    let members = value.map(|value| (name.to_owned(), Value::from(value)));
+    Value::Object(members.into_iter().collect())
+}

@@ -1,0 +1,168 @@
+//! `openoutcry admin`: runs a venue from afar, through the interface that everybody uses.
+//!
+//! Must not know: any rule of trade, the data directory, the inside of the server; it speaks REST
+//! only.
+
+pub mod catalogue;
+pub mod import;
+pub mod keys;
+pub mod markets;
+pub mod session;
+pub mod table;
+pub mod users;
+pub mod venue;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::Failure;
+use super::client::{ApiKey, ClientError, Target};
+use session::{AdminError, Session};
+
+/// Where the operator's key is looked for.
+const OPERATOR_KEY: &str = "OPENOUTCRY_OPERATOR_KEY";
+/// Bytes of a file that may be a key: no key is longer, and a path given by mistake is not read
+/// whole.
+const KEY_FILE_BYTES_MAX: u64 = 4096;
+
+const DETAILS: &str = "\
+The operator's key comes from OPENOUTCRY_OPERATOR_KEY or from a file (--key-file), never from the
+command line, where everybody on the machine could read it.
+
+Every write carries an Idempotency-Key, drawn for it. If the connection breaks, it is sent once more
+under the same key, so nothing is done twice. Where even that fails, the message names the key: give
+it to the same command with --idempotency-key to find out what came of it.
+
+Examples:
+  openoutcry admin users create ann --picture https://assets.example.org/ann.png
+  openoutcry admin users deposit 0190f1c2-... 1000.00
+  openoutcry admin keys create 0190f1c2-... --role trader --label desk
+  openoutcry admin import catalogue.jsonl
+  openoutcry admin markets list --status DRAFT
+  openoutcry admin markets publish 0190f1c3-...
+  openoutcry admin markets resolve 0190f1c3-... yes
+  openoutcry admin venue mode cancel-only
+  openoutcry admin --json markets list --status DRAFT | jq -r '.markets[].id' \\
+    | xargs -n1 openoutcry admin markets publish
+
+Exit codes: 0 done; 1 refused, or no answer; 2 the arguments or the files are at fault.";
+
+/// What `admin` can be told.
+#[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
+pub struct AdminArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(subcommand)]
+    verb: AdminVerb,
+}
+
+/// Which server, and how to speak to it.
+#[derive(Debug, Args)]
+struct ServerArgs {
+    /// Base URL of the server; /api/v1 is added where there is no path
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "OPENOUTCRY_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
+    url: String,
+    /// A file with the operator's key; without it, the environment has the key
+    #[arg(long, global = true, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Print the server's JSON, refusals too
+    #[arg(long, global = true)]
+    json: bool,
+    /// The key of an earlier write whose answer was lost, to ask for the answer again
+    #[arg(long, global = true, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum AdminVerb {
+    /// Users and their money
+    #[command(subcommand)]
+    Users(users::UsersVerb),
+    /// Users' API keys
+    #[command(subcommand)]
+    Keys(keys::KeysVerb),
+    /// Markets and their lives
+    #[command(subcommand)]
+    Markets(markets::MarketsVerb),
+    /// Make categories, events and markets from a file
+    Import(import::ImportArgs),
+    /// The venue as a whole
+    #[command(subcommand)]
+    Venue(venue::VenueVerb),
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// [`Failure`]: wrong arguments or files, a refusal, or no answer.
+pub fn run(args: &AdminArgs) -> Result<(), Failure> {
+    carried_out(args).map_err(|error| {
+        let message = format!("admin: {error}");
+        if error.is_usage() { Failure::Usage(message) } else { Failure::Failed(message) }
+    })
+}
+
+fn carried_out(args: &AdminArgs) -> Result<(), AdminError> {
+    let server = &args.server;
+    // A file that cannot be imported is found out before anybody is asked.
+    let lines = match &args.verb {
+        AdminVerb::Import(_) if server.idempotency_key.is_some() => {
+            let why = "--idempotency-key: an import derives its keys from the file's lines";
+            return Err(AdminError::Usage(why.to_owned()));
+        }
+        AdminVerb::Import(args) => import::read(args)?,
+        _ => Vec::new(),
+    };
+    let target = Target::parse(&server.url).map_err(usage)?;
+    let key = ApiKey::new(&operator_key(server.key_file.as_deref())?).map_err(usage)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| AdminError::Local(format!("no runtime: {error}")))?;
+    runtime.block_on(async {
+        let once = server.idempotency_key.clone();
+        let mut session = Session::open(target, key, server.json, once).await?;
+        match &args.verb {
+            AdminVerb::Users(verb) => users::run(&mut session, verb).await,
+            AdminVerb::Keys(verb) => keys::run(&mut session, verb).await,
+            AdminVerb::Markets(verb) => markets::run(&mut session, verb).await,
+            AdminVerb::Import(_) => import::run(&mut session, &lines).await,
+            AdminVerb::Venue(verb) => venue::run(&mut session, verb).await,
+        }
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn usage(error: ClientError) -> AdminError {
+    AdminError::Usage(error.to_string())
+}
+
+/// The operator's key, from the file if one is named, else from the environment.
+fn operator_key(file: Option<&Path>) -> Result<String, AdminError> {
+    let key = match file {
+        Some(path) => key_in(path)
+            .map_err(|error| AdminError::Usage(format!("{}: {error}", path.display())))?,
+        None => std::env::var(OPERATOR_KEY).map_err(|_| {
+            let why = "no operator key: set OPENOUTCRY_OPERATOR_KEY or name a file by --key-file";
+            AdminError::Usage(why.to_owned())
+        })?,
+    };
+    let key = key.trim();
+    if key.is_empty() {
+        return Err(AdminError::Usage("the operator key is empty".to_owned()));
+    }
+    Ok(key.to_owned())
+}
+
+fn key_in(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}

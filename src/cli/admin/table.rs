@@ -1,0 +1,98 @@
+//! Tables for people: columns aligned, the last one as long as it is.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// Columns' gap.
+const GAP: &str = "  ";
+
+/// Rows under headings.
+pub fn rows(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let headings = headings.iter().map(|heading| (*heading).to_owned()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&headings).chain(rows).collect();
+    aligned(&all)
+}
+
+/// One thing, a line for each of its parts.
+pub fn parts(parts: &[(&str, String)]) -> String {
+    let lines: Vec<Vec<String>> =
+        parts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
+    aligned(&lines.iter().collect::<Vec<_>>())
+}
+
+fn aligned(lines: &[&Vec<String>]) -> String {
+    let columns = lines.iter().map(|line| line.len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut row = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            // Writing to a string cannot fail.
+            let _ = write!(row, "{cell:<width$}{GAP}");
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A member of an answer, by its path with dots; a dash where there is none. What a terminal
+/// would act on instead of showing is blanked.
+pub fn cell(json: &Value, path: &str) -> String {
+    let found = path.split('.').try_fold(json, |at, name| match name.parse::<usize>() {
+        Ok(index) => at.get(index),
+        Err(_) => at.get(name),
+    });
+    let text = match found {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The rows of a list in an answer: of each element these members.
+pub fn list(json: &Value, name: &str, columns: &[(&str, &str)]) -> String {
+    let elements = json.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let lines: Vec<Vec<String>> = elements
+        .iter()
+        .map(|element| columns.iter().map(|(_, path)| cell(element, path)).collect())
+        .collect();
+    let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
+    rows(&headings, &lines)
+}
+
+/// One thing of an answer: these of its members.
+pub fn thing(json: &Value, members: &[(&str, &str)]) -> String {
+    let lines: Vec<(&str, String)> =
+        members.iter().map(|(name, path)| (*name, cell(json, path))).collect();
+    parts(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell_and_nothing_trails() {
+        let json = json!({"users": [{"id": "a", "name": "Zoë"}, {"id": "long", "name": null}]});
+        let text = list(&json, "users", &[("ID", "id"), ("NAME", "name")]);
+        assert_eq!(text, "ID    NAME\na     Zoë\nlong  -\n");
+        assert_eq!(thing(&json, &[("first", "users.0.id")]), "first  a\n");
+        assert_eq!(list(&json, "keys", &[("ID", "id")]), "ID\n");
+    }
+
+    #[test]
+    fn a_terminal_is_shown_nothing_to_act_on() {
+        assert_eq!(cell(&json!({"a": "x\u{1b}[2J\ny"}), "a"), "x [2J y");
+        assert_eq!(cell(&json!({"a": 0.5}), "a"), "0.5");
+        assert_eq!(cell(&json!({"a": 1}), "a.b"), "-");
+    }
+}

@@ -1,0 +1,123 @@
+//! `admin users`: who trades here, and their money.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::session::{AdminError, Session};
+use super::table;
+
+const USER: [(&str, &str); 8] = [
+    ("id", "id"),
+    ("name", "profileName"),
+    ("picture", "profilePic"),
+    ("available", "available"),
+    ("reserved", "reserved"),
+    ("mode", "mode"),
+    ("exposure limit", "exposureLimit"),
+    ("created", "createdAt"),
+];
+const USERS: [(&str, &str); 6] = [
+    ("ID", "id"),
+    ("AVAILABLE", "available"),
+    ("RESERVED", "reserved"),
+    ("MODE", "mode"),
+    ("CREATED", "createdAt"),
+    ("NAME", "profileName"),
+];
+const BALANCE: [(&str, &str); 3] =
+    [("available", "available"), ("reserved", "reserved"), ("currency", "currency")];
+
+/// What can be done with users.
+#[derive(Debug, Subcommand)]
+pub enum UsersVerb {
+    /// Who is there, the newest first
+    List(PageArgs),
+    /// Make a user
+    Create {
+        /// The name that others see
+        name: String,
+        /// URL of the picture that others see
+        #[arg(long, value_name = "URL")]
+        picture: String,
+    },
+    /// Pay money into a user's account
+    #[command(after_help = "Example:\n  openoutcry admin users deposit 0190f1c2-... 1000.00")]
+    Deposit(TransferArgs),
+    /// Pay money out of a user's account, as far as it is available
+    Withdraw(TransferArgs),
+}
+
+/// Which part of a list.
+#[derive(Debug, Args)]
+pub struct PageArgs {
+    /// How many at most
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    limit: u32,
+    /// How many to leave out before them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u32,
+}
+
+impl PageArgs {
+    /// The query of a path.
+    pub fn query(&self) -> String {
+        format!("limit={}&offset={}", self.limit, self.offset)
+    }
+
+    /// Says on stderr that there is more, if so: stdout is the table's.
+    pub fn say_rest(&self, json: &serde_json::Value, name: &str) {
+        let shown = json.get(name).and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+        let end = u64::from(self.offset).saturating_add(u64::try_from(shown).unwrap_or(u64::MAX));
+        let total = json.get("total").and_then(serde_json::Value::as_u64).unwrap_or(end);
+        if end < total && shown > 0 {
+            eprintln!("{end} of {total}; --offset {end} shows more");
+        }
+    }
+}
+
+/// Whose money, and how much.
+#[derive(Debug, Args)]
+pub struct TransferArgs {
+    /// The user's id
+    user: Uuid,
+    /// In the venue's currency, such as 12.50
+    amount: String,
+}
+
+/// Does it.
+///
+/// # Errors
+/// [`AdminError`].
+pub async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminError> {
+    match verb {
+        UsersVerb::List(page) => {
+            let answer = session.get(&format!("/admin/users?{}", page.query())).await?;
+            session.show(&answer, |json| table::list(json, "users", &USERS))?;
+            page.say_rest(&answer.json, "users");
+            Ok(())
+        }
+        UsersVerb::Create { name, picture } => {
+            let body = json!({"profileName": name, "profilePic": picture});
+            let answer = session.post("/admin/users", &body).await?;
+            session.show(&answer, |json| table::thing(json, &USER))
+        }
+        UsersVerb::Deposit(transfer) => move_money(session, transfer, "deposits").await,
+        UsersVerb::Withdraw(transfer) => move_money(session, transfer, "withdrawals").await,
+    }
+}
+
+async fn move_money(
+    session: &mut Session,
+    transfer: &TransferArgs,
+    way: &str,
+) -> Result<(), AdminError> {
+    let path = format!("/admin/users/{}/{way}", transfer.user);
+    let answer = session.post(&path, &json!({"amount": transfer.amount})).await?;
+    session.show(&answer, |json| table::thing(json, &BALANCE))
+}

@@ -1,0 +1,278 @@
+//! `openoutcry admin` against a running server: what an operator does from afar.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
+const KEY: &str = "test-operator-key-of-enough-characters";
+
+/// A running server. Killed when dropped.
+struct Server {
+    process: Child,
+    url: String,
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+impl Server {
+    #[allow(clippy::zombie_processes, reason = "waited for when dropped")]
+    fn start(data: &Path) -> Server {
+        let mut command = Command::new(BINARY);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        command.env("OPENOUTCRY_OPERATOR_KEY", KEY).env("OPENOUTCRY_LOG", "error");
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        loop {
+            let mut line = String::new();
+            assert!(stdout.read_line(&mut line).unwrap() > 0, "it ended");
+            if let Some(url) = line.trim_end().strip_prefix("listening on ") {
+                return Server { process, url: url.to_owned(), _stdout: stdout };
+            }
+        }
+    }
+
+    fn admin(&self, args: &[&str]) -> Output {
+        admin(&self.url, args)
+    }
+
+    /// What the command prints, which must succeed.
+    fn says(&self, args: &[&str]) -> String {
+        let output = self.admin(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&self.says(&args)).unwrap()
+    }
+}
+
+fn admin(url: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command.arg("admin").args(args).env("OPENOUTCRY_URL", url);
+    command.env("OPENOUTCRY_OPERATOR_KEY", KEY).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn text<'a>(json: &'a Value, name: &str) -> &'a str {
+    json[name].as_str().unwrap()
+}
+
+fn catalogue() -> [Value; 3] {
+    let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "¿Va a llover?"});
+    [
+        json!({"category": {"ref": "weather", "name": "Weather", "slug": "weather"}}),
+        json!({"event": {"ref": "rain", "titles": texts, "subTitles": texts, "descriptions": texts,
+               "images": [], "categories": ["weather"]}}),
+        json!({"market": {"event": "rain", "categories": ["weather"], "questions": texts,
+               "descriptions": texts, "logo": "https://assets.example.org/rain.png",
+               "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
+               "deadline": "2099-01-01T00:00:00.000Z"}}),
+    ]
+}
+
+fn write(file: &Path, lines: &[Value]) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(file, lines.join("\n")).unwrap();
+}
+
+#[test]
+fn users_get_money_and_keys() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let picture = "https://assets.example.org/ann.png";
+    let user = server.json(&["users", "create", "ann", "--picture", picture]);
+    let id = text(&user, "id");
+    let said = server.says(&["users", "deposit", id, "100.5"]);
+    assert_eq!(said, "available  100.50\nreserved   0.00\ncurrency   USD\n");
+    let balance = server.json(&["users", "withdraw", id, "0.5"]);
+    assert_eq!(balance["available"], "100.00");
+    let refused = server.admin(&["users", "withdraw", id, "100.01", "--json"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("422 INSUFFICIENT_FUNDS"), "{}", stderr(&refused));
+    let problem: Value = serde_json::from_str(&stdout(&refused)).unwrap();
+    assert_eq!(problem["code"], "INSUFFICIENT_FUNDS");
+
+    let list = server.says(&["users", "list"]);
+    let mut rows = list.lines();
+    assert!(rows.next().unwrap().starts_with("ID "), "{list}");
+    let row: Vec<&str> = rows.next().unwrap().split_whitespace().collect();
+    assert_eq!((row[0], row[1], row[5]), (id, "100.00", "ann"));
+
+    let key = server.json(&["keys", "create", id, "--role", "reader", "--label", "screen"]);
+    let file = data.path().join("key");
+    std::fs::write(&file, format!("{}\n", text(&key, "key"))).unwrap();
+    let limited = ["users", "list", "--key-file", file.to_str().unwrap()];
+    let refused = server.admin(&limited);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("403 "), "the file's key counts: {}", stderr(&refused));
+    let revoked = server.json(&["keys", "revoke", id, text(&key, "keyId")]);
+    assert!(revoked["revokedAt"].is_string());
+    assert_eq!(server.json(&["keys", "list", id])["keys"][0], revoked);
+    assert!(stderr(&server.admin(&limited)).contains("401 "));
+}
+
+#[test]
+fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("catalogue.jsonl");
+    let path = file.to_str().unwrap();
+    let venue = data.path().join("venue");
+    let mut lines = catalogue().to_vec();
+    write(&file, &lines);
+
+    let server = Server::start(&venue);
+    let first = server.says(&["import", path]);
+    assert!(first.ends_with("3 imported, 0 unchanged\n"), "{first}");
+    let before = server.json(&["markets", "list"]);
+    // A server that was killed remembers what was imported.
+    drop(server);
+    let server = Server::start(&venue);
+    let second = server.says(&["import", path]);
+    assert!(second.ends_with("0 imported, 3 unchanged\n"), "{second}");
+    let ids = |said: &str| -> Vec<String> {
+        said.lines().take(3).map(|line| line.chars().take(56).collect()).collect()
+    };
+    assert_eq!(ids(&first), ids(&second), "the same things");
+    assert_eq!(server.json(&["markets", "list"]), before);
+    let market = &before["markets"][0];
+    assert!(market["eventId"].is_string());
+    assert_eq!(market["categories"][0]["slug"], "weather");
+
+    // The first refusal ends it, named with its line; put right, the rest follows.
+    let mut slow = lines[2].clone();
+    slow["market"]["deadline"] = json!("soon");
+    lines.extend([slow, catalogue()[2].clone()]);
+    write(&file, &lines);
+    let refused = server.admin(&["import", path]);
+    assert_eq!(refused.status.code(), Some(1));
+    let why = stderr(&refused);
+    assert!(why.starts_with("openoutcry: admin: line 4: 400 INVALID_REQUEST"), "{why}");
+    assert!(why.contains("\n  deadline "), "{why}");
+    assert_eq!(server.json(&["markets", "list"])["total"], 1);
+    lines.remove(3);
+    write(&file, &lines);
+    let fourth = server.says(&["import", path]);
+    assert!(fourth.ends_with("1 imported, 3 unchanged\n"), "{fourth}");
+
+    let id = text(market, "id");
+    assert_eq!(server.json(&["markets", "publish", id])["status"], "ACTIVE");
+    assert_eq!(server.json(&["markets", "suspend", id])["status"], "SUSPENDED");
+    assert_eq!(server.json(&["markets", "reopen", id])["status"], "ACTIVE");
+    assert_eq!(server.json(&["markets", "close", id])["status"], "CLOSED");
+    let settled = server.says(&["markets", "resolve", id, "yes"]);
+    assert!(settled.contains("\nstatus             SETTLED\n"), "{settled}");
+    let refused = server.admin(&["markets", "dispute", id]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("INVALID_TRANSITION"), "{}", stderr(&refused));
+    let draft = server.json(&["markets", "list", "--status", "draft"]);
+    let draft = text(&draft["markets"][0], "id");
+    server.says(&["markets", "publish", draft]);
+    let voided = server.json(&["markets", "void", draft, "--price", "0.25"]);
+    assert_eq!((&voided["status"], &voided["settlementPrice"]), (&json!("VOIDED"), &json!("0.25")));
+
+    assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
+    assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
+}
+
+#[test]
+fn wrong_usage_is_told_before_anybody_is_asked() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("catalogue.jsonl");
+    write(&file, &[json!({"market": {"event": "rain"}})]);
+    let nowhere = "http://127.0.0.1:1";
+    let id = "00000000-0000-7000-8000-000000000000";
+    for args in [
+        vec!["import", file.to_str().unwrap()],
+        vec!["users", "deposit", "../x", "1"],
+        vec!["markets", "resolve", id, "maybe"],
+        vec!["users", "list", "--key-file", "/does/not/exist"],
+        vec!["users", "list", "--url", "https://127.0.0.1"],
+        vec!["users"],
+    ] {
+        assert_eq!(admin(nowhere, &args).status.code(), Some(2), "{args:?}");
+    }
+    let why = stderr(&admin(nowhere, &["import", file.to_str().unwrap()]));
+    assert!(why.contains("line 1: no earlier line has the event"), "{why}");
+    let unreachable = admin(nowhere, &["users", "list"]);
+    assert_eq!(unreachable.status.code(), Some(1));
+    let keyless = Command::new(BINARY)
+        .args(["admin", "users", "list"])
+        .env_remove("OPENOUTCRY_OPERATOR_KEY")
+        .output()
+        .unwrap();
+    assert_eq!(keyless.status.code(), Some(2));
+    assert!(stderr(&keyless).contains("--key-file"), "{}", stderr(&keyless));
+}
+
+/// The head of a request, of which the body is left unread.
+fn head(stream: &TcpStream) -> String {
+    let mut head = String::new();
+    let mut reader = BufReader::new(stream);
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).unwrap() > 0);
+    }
+    // What is left unread would turn the close into a reset before the answer is read.
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    reader.read_exact(&mut body).unwrap();
+    head
+}
+
+#[test]
+fn a_write_whose_connection_breaks_is_sent_once_more_under_the_same_key() {
+    let once = |head: &str| {
+        let key = head.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
+        key.unwrap().to_owned()
+    };
+    for answered in [true, false] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let url = format!("http://{address}");
+        let serving = std::thread::spawn(move || {
+            let (broken, _) = listener.accept().unwrap();
+            let first = head(&broken);
+            drop(broken);
+            let (mut stream, _) = listener.accept().unwrap();
+            let second = head(&stream);
+            if answered {
+                let body = r#"{"mode":"normal"}"#;
+                let length = body.len();
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
+                    .unwrap();
+            }
+            (first, second)
+        });
+        let output = admin(&url, &["venue", "mode", "normal"]);
+        // Had it not asked again, the listener would wait for ever.
+        drop(TcpStream::connect(address));
+        let (first, second) = serving.join().unwrap();
+        assert_eq!(once(&first), once(&second));
+        assert_eq!(output.status.code(), Some(i32::from(!answered)), "{}", stderr(&output));
+        if !answered {
+            let advice = format!("--idempotency-key {} ", once(&first));
+            assert!(stderr(&output).contains(&advice), "{}", stderr(&output));
+        }
+    }
+}
