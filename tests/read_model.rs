@@ -105,7 +105,12 @@ impl Venue {
             assert!(orders.of_in(user, market).eq(walked));
             same(orders.fills_in(user, market), &|fill| fill.market == market);
         }
-        for row in orders.of(user) {
+        for (place, row) in orders.of(user).enumerate() {
+            assert!(orders.before(user, row.no).eq(orders.of(user).skip(place + 1)));
+            let earlier = |other: &&OrderRow| other.no < row.no;
+            assert!(orders.open_before(user, row.no).eq(orders.open_of(user).filter(earlier)));
+            let there = orders.of_in(user, row.market).filter(earlier);
+            assert!(orders.before_in(user, row.market, row.no).eq(there));
             same(orders.fills_of_order(row), &|fill| fill.order == row.no);
         }
     }

@@ -17,6 +17,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
+use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Asked, Direction, Record};
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::ids::{EventNo, KeyNo, MarketNo, UserNo};
@@ -26,6 +27,10 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::performance::Day;
+use openoutcry::projection::search::Words;
+use openoutcry::projection::statements::Cause;
+use openoutcry::projection::tape::Interval;
 
 use commands::{Step, strategies};
 use naive::Naive;
@@ -77,11 +82,33 @@ fn shown(model: &ReadModel) -> Vec<String> {
         let last = model.depth.last_trade(*market);
         answers.push(format!("{last:?} {:?}", model.probability_of_yes(*market)));
         answers.push(format!("{:?}", model.activity.of(*market).collect::<Vec<_>>()));
+        answers.extend(shown_of_tape(model, *market));
     }
     for row in accounts.users_newest_first() {
         let keys: Vec<KeyNo> = accounts.keys_of(row.no).map(|key| key.no).collect();
         answers.push(format!("{row:?} {keys:?} {:?}", accounts.user_no(row.id)));
         answers.extend(shown_of(model, row.no, &markets));
+    }
+    answers
+}
+
+/// What the public can ask of a market's trades.
+fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
+    let trades = model.tape.trades(market);
+    let mut answers = vec![format!("{trades:?} {:?}", model.positions.open_interest(market))];
+    let first = trades.first().map(|row| row.time).unwrap_or_default();
+    for interval in [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day] {
+        let bars = model.tape.bars(market, interval, interval.start(first), 40);
+        answers.push(format!("{bars:?}"));
+    }
+    answers.push(format!(
+        "{:?} {:?}",
+        model.tape.volume(market),
+        model.tape.volume_after(market, first)
+    ));
+    for words in ["a", "e o", "will"] {
+        let words = Words::of(words).unwrap();
+        answers.push(format!("{}", model.search.matches(market, &words)));
     }
     answers
 }
@@ -100,6 +127,14 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         let own: Vec<_> = orders.of_in(user, *market).collect();
         let fills: Vec<_> = orders.fills_in(user, *market).collect();
         answers.push(format!("{own:?} {fills:?}"));
+    }
+    let changes = (0..).map_while(|place| model.statements.change(user, place));
+    answers.push(format!("{:?}", changes.collect::<Vec<_>>()));
+    answers.push(format!("{:?} {:?}", model.settlements.of(user), model.pnl(user)));
+    let since = |days| model.performance.since(Day::of(model.time()).earlier(days));
+    for days in [0, 1, 6, 29, u32::MAX] {
+        let score = since(days).find(|(other, _)| *other == user);
+        answers.push(format!("{score:?}"));
     }
     answers.push(format!("{:?}", model.positions.of(user)));
     for row in model.positions.of(user) {
@@ -142,7 +177,88 @@ fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
     }
     assert!(image(&other) == image(&model), "folded on to another model");
     assert_same(&other, &model);
+    assert_statements_add_up(&model, &exchange);
+    assert_market_figures(&model);
     (model, exchange)
+}
+
+/// The sum of all changes of an account is what the exchange has on it, and each change goes on
+/// from the one before.
+fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
+    assert_eq!(model.inconsistencies(), 0);
+    for row in model.accounts.users_newest_first() {
+        let (mut available, mut reserved) = (0, 0);
+        for place in 0..model.statements.count(row.no) {
+            let change = model.statements.change(row.no, place).unwrap();
+            available += change.available.get();
+            reserved += change.reserved.get();
+            let after = (change.after.available.get(), change.after.reserved.get());
+            assert_eq!(after, (available, reserved), "{change:?}");
+            if let Cause::Reserved(_) | Cause::Released(_) | Cause::Amended(_) = change.cause {
+                assert_eq!(change.available.get(), -change.reserved.get(), "{change:?}");
+            } else if !matches!(change.cause, Cause::Traded(_)) {
+                assert_eq!(change.reserved.get(), 0, "{change:?}");
+            }
+        }
+        let stands = exchange.purse(row.no, MarketNo(0)).map(|purse| purse.account);
+        let stands = stands.map(|account| (account.available.get(), account.reserved.get()));
+        assert_eq!((available, reserved), stands.unwrap_or((available, reserved)), "{row:?}");
+        assert_pnl_ties_out(model, row.no, available + reserved);
+        let balance = (row.balance.available.get(), row.balance.reserved.get());
+        assert_eq!((available, reserved), balance);
+    }
+}
+
+/// What came in, less what went out, and what was realised, is what is on the account and what the
+/// contracts held cost; deposits, withdrawals and pay-outs are those of the statement.
+fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
+    let pnl = model.pnl(user).unwrap();
+    let (mut deposits, mut withdrawals, mut payouts) = (0, 0, 0);
+    for place in 0..model.statements.count(user) {
+        let change = model.statements.change(user, place).unwrap();
+        let amount = i128::from(change.available.get());
+        match change.cause {
+            Cause::Deposited => deposits += amount,
+            Cause::Withdrawn => withdrawals -= amount,
+            Cause::Settled(_) | Cause::Voided(_) => payouts += amount,
+            _ => {}
+        }
+    }
+    assert_eq!((pnl.deposited.get(), pnl.withdrawn.get()), (deposits, withdrawals));
+    let settlements = model.settlements.of(user).iter();
+    assert_eq!(settlements.map(|row| i128::from(row.payout.get())).sum::<i128>(), payouts);
+    let kept = deposits - withdrawals + pnl.realised.get();
+    assert_eq!(kept, i128::from(balance) + pnl.cost.get(), "{pnl:?}");
+    let rows = model.positions.of(user).into_iter();
+    let held = rows.filter(|row| row.resolution.is_none());
+    assert_eq!(held.map(|row| i128::from(row.cost.get())).sum::<i128>(), pnl.cost.get());
+}
+
+/// Open interest is the sum of what is held, volume that of the trades and of the candles.
+fn assert_market_figures(model: &ReadModel) {
+    let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
+    for row in model.catalogue.markets_created() {
+        let held = |outcome| -> u64 {
+            let position = |user: &UserNo| model.positions.position(*user, row.no, outcome);
+            let open = users.iter().filter_map(position).filter(|row| row.resolution.is_none());
+            open.map(|row| row.quantity.get()).sum()
+        };
+        let interest = model.positions.open_interest(row.no).get();
+        assert_eq!((interest, interest), (held(Outcome::Yes), held(Outcome::No)));
+        let trades = model.tape.trades(row.no);
+        let volume: u128 = trades.iter().map(|trade| u128::from(trade.quantity.get())).sum();
+        assert_eq!(model.tape.volume(row.no).get(), volume);
+        let told = model.activity.of(row.no).filter(|row| row.name() == "TRADE").count();
+        assert_eq!(trades.len(), told);
+        let Some(first) = trades.first() else { continue };
+        let last = Interval::Day.start(model.time()).get();
+        let from = Interval::Day.start(first.time);
+        let days = usize::try_from((last - from.get()) / Interval::Day.ms() + 1).unwrap();
+        let bars = model.tape.bars(row.no, Interval::Day, from, days);
+        assert_eq!(bars.iter().map(|bar| bar.volume.get()).sum::<u128>(), volume);
+        let count: u64 = bars.iter().map(|bar| bar.trades).sum();
+        assert_eq!(usize::try_from(count).unwrap(), trades.len());
+    }
 }
 
 /// The records that random steps make of a venue.

@@ -1,7 +1,8 @@
 //! The caller's money, fills and limits (semantics 8).
 
 use super::call::Call;
-use super::page::{Above, Page, PageRule};
+use super::cursor::EitherPage;
+use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -34,7 +35,7 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let market = form.query("marketId", parse::market_id);
     let order = form.query("orderId", parse::order_id);
-    let page = Page::read(&mut form, FILLS_PAGE);
+    let page = EitherPage::read(&mut form, FILLS_PAGE);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
     let (sequence, fills) = call.look(|view| {
@@ -55,9 +56,9 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
             (None, None) => view.orders.fills_of(user),
         };
         let total = list.len();
-        let (rows, paging) = page.cut_known(list, total);
+        let (rows, paging, next) = page.cut_known(list, total);
         let fills = rows.into_iter().map(|row| FillJson::of(view, row)).collect();
-        Ok(FillsJson { fills, paging })
+        Ok(FillsJson { fills, paging, next })
     })?;
     Reply::ok(sequence, &fills)
 }

@@ -207,6 +207,11 @@ impl<'a> Form<'a> {
         self.faults.sift(name, parse(&text)).map(Some)
     }
 
+    /// Whether a query parameter was given that nobody has read yet.
+    pub fn asks(&self, name: &str) -> bool {
+        self.query.iter().any(|(parameter, _)| parameter == name)
+    }
+
     /// Reads a query parameter that must be there.
     pub fn query_required<T>(
         &mut self,

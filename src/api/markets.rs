@@ -1,6 +1,7 @@
 //! Markets as everyone sees them: the list, one market, its activity (interface 4.1, 4.3).
 
 use super::call::{Call, market_no, public_market};
+use super::cursor::EitherPage;
 use super::form::Form;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
@@ -72,6 +73,22 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     Reply::ok(sequence, &markets)
 }
 
+/// `GET /markets/search`: the public markets whose question has all the words, newest first.
+pub fn search(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let words = form.query_required("q", parse::search_words);
+    let filter = MarketFilter::read(&mut form);
+    let page = Page::read(&mut form, MARKETS_PAGE);
+    let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
+    let (sequence, markets) = call.look(|view| {
+        let kept = view.catalogue.markets_published().filter(filter.resolve(view));
+        let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
+        let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
+        Ok(MarketsJson { markets, paging })
+    })?;
+    Reply::ok(sequence, &markets)
+}
+
 /// `GET /markets/{marketId}`. An operator finds drafts too.
 pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
@@ -93,14 +110,14 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
 pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);
-    let page = Page::read(&mut form, ACTIVITY_PAGE);
+    let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
     let (sequence, activities) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let count = view.activity.count(market);
-        let (rows, paging) = page.cut_known(view.activity.of(market), count);
+        let (rows, paging, next) = page.cut_known(view.activity.of(market), count);
         let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
-        Ok(ActivitiesJson { activities, paging })
+        Ok(ActivitiesJson { activities, paging, next })
     })?;
     Reply::ok(sequence, &activities)
 }

@@ -1,8 +1,10 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
 use super::call::{Call, never, public_market};
+use super::cursor::CursorPage;
 use super::form::text;
 use super::order_form::OrderForm;
+use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -12,6 +14,7 @@ use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
+use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 use crate::projection::orders::OrderRow;
@@ -20,6 +23,8 @@ use crate::projection::orders::OrderRow;
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
 /// have open, so that with `active=true` nothing is ever left out.
 const ORDERS_MAX: usize = 10_000;
+/// Pages of orders, for those who ask with a cursor.
+const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
 /// `POST /trading/orders`. The answer is told from the record's effects: the read model is asked
 /// only for what was answered before.
@@ -60,24 +65,37 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::market_id);
-    let (active, market) = form.finish(active.zip(market))?;
+    // Without a cursor there are no pages, and `limit` is as unknown as it ever was.
+    let page = if form.asks("cursor") {
+        CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
+    } else {
+        Some(None)
+    };
+    let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
     let user = call.caller.user;
     let (sequence, orders) = call.look(|view| {
-        // A market that nobody has heard of has no orders.
-        let market = market.map(|id| view.catalogue.market_no(id));
-        let kept = |row: &&OrderRow| market.is_none_or(|market| Some(row.market) == market);
-        let order = |row: &OrderRow| OrderJson::of(view, row);
-        let orders = match market {
-            _ if active == Some(true) => {
-                view.orders.open_of(user).filter(kept).take(ORDERS_MAX).map(order).collect()
-            }
-            None => view.orders.of(user).take(ORDERS_MAX).map(order).collect(),
-            Some(None) => Vec::new(),
-            Some(Some(market)) => {
-                view.orders.of_in(user, market).take(ORDERS_MAX).map(order).collect()
-            }
+        let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
+        let rows: Box<dyn Iterator<Item = &OrderRow>> = match market {
+            // A market that nobody has heard of has no orders.
+            Some(id) => match view.catalogue.market_no(id) {
+                None => Box::new(std::iter::empty()),
+                Some(market) if active == Some(true) => {
+                    let open = view.orders.open_before(user, before);
+                    Box::new(open.filter(move |row| row.market == market))
+                }
+                Some(market) => Box::new(view.orders.before_in(user, market, before)),
+            },
+            None if active == Some(true) => Box::new(view.orders.open_before(user, before)),
+            None => Box::new(view.orders.before(user, before)),
         };
-        Ok(OrdersJson { orders })
+        let order = |row: &OrderRow| OrderJson::of(view, row);
+        Ok(match page {
+            None => OrdersJson { orders: rows.take(ORDERS_MAX).map(order).collect(), next: None },
+            Some(page) => {
+                let (orders, next) = page.cut(rows.map(|row| (row.no.0.get(), order(row))));
+                OrdersJson { orders, next: Some(next) }
+            }
+        })
     })?;
     Reply::ok(sequence, &orders)
 }

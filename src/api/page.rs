@@ -44,11 +44,7 @@ pub struct Page {
 impl Page {
     /// Reads `limit` and `offset`.
     pub fn read(form: &mut Form<'_>, rule: PageRule) -> Option<Page> {
-        let limit = form.query("limit", |text| match parse::digits(text)? {
-            limit if limit >= 1 && limit <= rule.max => Ok(limit),
-            limit if limit > rule.max && rule.above == Above::Capped => Ok(rule.max),
-            _ => Err(Fault::new(FieldCode::OutOfBounds, rule.bounds())),
-        });
+        let limit = form.query("limit", |text| rule.limit(text));
         let offset = form.query("offset", |text| {
             let offset = parse::digits(text)?;
             let fault = || Fault::new(FieldCode::OutOfBounds, "is too large");
@@ -86,6 +82,15 @@ impl Page {
 }
 
 impl PageRule {
+    /// Reads a `limit`.
+    pub fn limit(self, text: &str) -> parse::Read<u64> {
+        match parse::digits(text)? {
+            limit if limit >= 1 && limit <= self.max => Ok(limit),
+            limit if limit > self.max && self.above == Above::Capped => Ok(self.max),
+            _ => Err(Fault::new(FieldCode::OutOfBounds, self.bounds())),
+        }
+    }
+
     fn bounds(self) -> String {
         match self.above {
             Above::Refused => format!("must be 1 to {}", self.max),

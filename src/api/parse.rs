@@ -14,6 +14,7 @@ use crate::exchange::ids::{
 };
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs, UnitError};
+use crate::projection::search::Words;
 
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -323,6 +324,15 @@ pub fn words(text: &str, bytes_max: usize) -> Read<String> {
         return Err(Fault::invalid("must not be empty"));
     }
     prose(text, bytes_max)
+}
+
+/// Longest text that is searched for, in bytes: the longest question.
+const SEARCH_BYTES_MAX: usize = 1000;
+
+/// Words to search for.
+pub fn search_words(text: &str) -> Read<Words> {
+    let text = words(text, SEARCH_BYTES_MAX)?;
+    Words::of(&text).ok_or_else(|| Fault::invalid("must have a word"))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, docs, events, markets, metrics, openapi, operations, orders,
-    positions, switches,
+    batch, books, categories, docs, events, leaderboard, markets, metrics, openapi, operations,
+    orders, positions, statement, switches, tape,
 };
 use crate::exchange::command::Role;
 
@@ -157,7 +157,12 @@ fn public() -> Vec<Route> {
     vec![
         read("/markets/public/list", markets::list),
         read("/markets/{marketId}", markets::one),
+        read("/markets/search", markets::search),
         read("/markets/{marketId}/activity", markets::activity),
+        read("/markets/{marketId}/trades", tape::trades),
+        read("/markets/{marketId}/stats", tape::stats),
+        read("/markets/{marketId}/candles", tape::candles),
+        read("/leaderboard", leaderboard::list),
         read("/events/public/list", events::list),
         read("/events/{eventId}", events::one),
         read("/categories/public/list", categories::list),
@@ -193,6 +198,9 @@ fn trading() -> Vec<Route> {
 fn account() -> Vec<Route> {
     use BodyRule::{Ignored, Required};
     vec![
+        read("/account/ledger", statement::ledger),
+        read("/account/settlements", statement::settlements),
+        read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),
         read("/account/keys", account_keys::list),
         write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),

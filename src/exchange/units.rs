@@ -313,6 +313,16 @@ impl MoneySum {
     pub fn minus(self, amount: Money) -> Result<MoneySum, Overflow> {
         self.0.checked_sub(i128::from(amount.0)).map(MoneySum).ok_or(Overflow)
     }
+
+    /// Sum with another sum.
+    pub fn and(self, other: MoneySum) -> Result<MoneySum, Overflow> {
+        self.0.checked_add(other.0).map(MoneySum).ok_or(Overflow)
+    }
+
+    /// Difference with another sum.
+    pub fn less(self, other: MoneySum) -> Result<MoneySum, Overflow> {
+        self.0.checked_sub(other.0).map(MoneySum).ok_or(Overflow)
+    }
 }
 
 impl fmt::Display for MoneySum {
@@ -321,6 +331,42 @@ impl fmt::Display for MoneySum {
             f.write_str("-")?;
         }
         write_decimal(f, self.0.unsigned_abs(), 8, 2)
+    }
+}
+
+/// A running sum of quantities: volumes over time, which contracts that go back and forth may
+/// carry past the range of [`Lots`]. Same unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct LotsSum(u128);
+
+impl LotsSum {
+    /// Nothing.
+    pub const ZERO: LotsSum = LotsSum(0);
+
+    /// A sum of `lots` x 0.000001 contract.
+    pub const fn new(lots: u128) -> LotsSum {
+        LotsSum(lots)
+    }
+
+    /// The number of lots.
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+
+    /// Sum with one quantity.
+    pub fn plus(self, quantity: Lots) -> Result<LotsSum, Overflow> {
+        self.0.checked_add(u128::from(quantity.0)).map(LotsSum).ok_or(Overflow)
+    }
+
+    /// Difference with another sum; an error below zero.
+    pub fn less(self, other: LotsSum) -> Result<LotsSum, Overflow> {
+        self.0.checked_sub(other.0).map(LotsSum).ok_or(Overflow)
+    }
+}
+
+impl fmt::Display for LotsSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, self.0, 6, 0)
     }
 }
 
@@ -584,6 +630,7 @@ mod tests {
         assert_eq!(Lots::new(2_500_000).to_string(), "2.5");
         assert_eq!(Lots::new(1).to_string(), "0.000001");
         assert_eq!(Lots::contracts(10).to_string(), "10");
+        assert_eq!(LotsSum::new(u128::from(u64::MAX) + 85).to_string(), "18446744073709.5517");
         assert_eq!(Money::new(500_000_000).to_string(), "5.00");
         assert_eq!(Money::new(-1_230_000).to_string(), "-0.0123");
         assert_eq!(Tick::MIN.to_string(), "0.01");

@@ -57,6 +57,9 @@ pub enum Fault {
     /// A pay-out in a market that is not final.
     #[error("market {0:?} paid out before its end")]
     PaidBeforeEnd(MarketNo),
+    /// An account that changed without anything in the record to say why.
+    #[error("nothing explains the change of the account of {0:?}")]
+    UnexplainedMoney(UserNo),
     /// An amount left the range of its type.
     #[error(transparent)]
     Range(#[from] Overflow),

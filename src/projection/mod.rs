@@ -11,6 +11,11 @@ pub mod orders;
 pub mod fills;
 pub mod positions;
 pub mod activity;
+pub mod statements;
+pub mod settlements;
+pub mod performance;
+pub mod tape;
+pub mod search;
 pub mod answers;
 mod chain;
 pub mod fault;
@@ -20,7 +25,7 @@ mod fixture;
 
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
-use crate::exchange::units::{Money, MoneySum, Ratio, Sequence, SettlementPrice, TimeMs};
+use crate::exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, SettlementPrice, TimeMs};
 
 use accounts::Accounts;
 use activity::Activity;
@@ -29,7 +34,13 @@ use catalogue::Catalogue;
 use depth::Depth;
 use fault::{Fault, Faults};
 use orders::Orders;
+use performance::{Performance, Pnl};
 use positions::Positions;
+use quote::Quote;
+use search::Search;
+use settlements::Settlements;
+use statements::Statements;
+use tape::Tape;
 
 /// One view of what happened. It is a function of the effects folded and of nothing else, so the
 /// same journal always gives the same view.
@@ -54,6 +65,16 @@ pub struct ReadModel {
     pub positions: Positions,
     /// What happened in each market.
     pub activity: Activity,
+    /// Every change of every account, with its cause.
+    pub statements: Statements,
+    /// What final markets paid.
+    pub settlements: Settlements,
+    /// How each user has done.
+    pub performance: Performance,
+    /// Trades as the public sees them, and candles.
+    pub tape: Tape,
+    /// The words of questions.
+    pub search: Search,
     /// What was answered to requests that may be repeated.
     pub answers: Answers,
     watermark: Sequence,
@@ -95,12 +116,38 @@ impl ReadModel {
 
     /// The displayed probability of yes (semantics 3); one half for a market that does not exist.
     pub fn probability_of_yes(&self, market: MarketNo) -> Ratio {
+        self.quote(market).probability_of_yes()
+    }
+
+    /// A user's profit and loss, holdings valued at the displayed probabilities. O(positions).
+    ///
+    /// # Errors
+    /// An amount leaves the range of its type, which no venue's money reaches.
+    pub fn pnl(&self, user: UserNo) -> Result<Pnl, Overflow> {
+        let balance = self.accounts.user(user).map(|row| row.balance).unwrap_or_default();
+        let (mut cost, mut value) = (MoneySum::ZERO, MoneySum::ZERO);
+        for row in self.positions.held(user) {
+            cost = cost.plus(row.cost)?;
+            value = value.plus(self.quote(row.market).value(row.outcome, row.quantity)?)?;
+        }
+        Ok(Pnl {
+            deposited: self.performance.deposited(user),
+            withdrawn: self.performance.withdrawn(user),
+            realised: self.performance.total(user).realised,
+            cost,
+            value,
+            available: balance.available,
+            reserved: balance.reserved,
+        })
+    }
+
+    fn quote(&self, market: MarketNo) -> Quote {
         use crate::exchange::command::Direction::{Down, Up};
         let Some(row) = self.catalogue.market(market) else {
-            return Ratio::of_price(SettlementPrice::HALF);
+            return Quote::At(SettlementPrice::HALF);
         };
         let (bid, ask) = (self.depth.best(market, Up), self.depth.best(market, Down));
-        quote::probability_of_yes(row, bid, ask, self.depth.last_trade(market))
+        Quote::of(row, bid, ask, self.depth.last_trade(market))
     }
 
     /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
@@ -120,16 +167,29 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time, &self.orders);
-        let projections: [&mut dyn Projection; 6] = [
+        let projections: [&mut dyn Projection; 11] = [
             &mut self.accounts,
             &mut self.catalogue,
             &mut self.depth,
             &mut self.orders,
             &mut self.positions,
             &mut self.activity,
+            &mut self.statements,
+            &mut self.settlements,
+            &mut self.performance,
+            &mut self.tape,
+            &mut self.search,
         ];
         for projection in projections {
             projection.fold(applied, &mut self.faults);
+        }
+        // All trades of a record are of one market; its open interest is known when they are done.
+        let market = applied.effects.iter().find_map(|effect| match effect {
+            Effect::TradeMade(trade) => Some(trade.market),
+            _ => None,
+        });
+        if let Some(market) = market {
+            self.tape.note_interest(market, self.positions.open_interest(market));
         }
         if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
             let kept = Kept::of(applied, self);
@@ -144,7 +204,7 @@ impl ReadModel {
 mod tests {
     use super::fixture::*;
     use super::*;
-    use crate::exchange::effect::{CancelReason, Effect};
+    use crate::exchange::effect::CancelReason;
     use crate::exchange::lifecycle::MarketStatus;
     use crate::exchange::reject::Reject;
 

@@ -13,7 +13,7 @@ use super::fills::{FillList, FillRow, Fills, Liquidity};
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, UserNo};
-use crate::exchange::units::{AveragePrice, Lots, Money, Tick, TimeMs};
+use crate::exchange::units::{AveragePrice, Lots, Money, Sequence, Tick, TimeMs};
 
 /// How far an order has come (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,6 +96,8 @@ impl OrderRow {
 
 /// Where a row stands in the table of all orders.
 type Slot = Place;
+/// After all orders.
+const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
 /// Where an order stands among its user's orders.
 type OwnPlace = Place;
@@ -169,8 +171,20 @@ impl Orders {
 
     /// A user's orders, newest first.
     pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        self.before(user, ALL)
+    }
+
+    /// A user's orders placed before this one, newest first. O(log n), and the page.
+    pub fn before(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
         let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
-        all.iter().rev().filter_map(|own| self.rows.get(own.slot as usize))
+        let end = self.slot_of(order);
+        let earlier = all.partition_point(|own| own.slot < end);
+        let earlier = all.get(..earlier).unwrap_or_default();
+        earlier.iter().rev().filter_map(|own| self.rows.get(own.slot as usize))
     }
 
     /// How many orders stand. O(1).
@@ -180,15 +194,47 @@ impl Orders {
 
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
     pub fn of_in(&self, user: UserNo, market: MarketNo) -> impl Iterator<Item = &OrderRow> {
+        self.before_in(user, market, ALL)
+    }
+
+    /// A user's orders in one market placed before this one, newest first. The newer ones are
+    /// passed over link by link, which costs a few nanoseconds each, whatever was placed elsewhere.
+    pub fn before_in(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        order: OrderNo,
+    ) -> impl Iterator<Item = &OrderRow> {
+        let end = self.slot_of(order);
         let all = self.by_market.get(&(user, market)).copied().unwrap_or_default();
         let slots = all.places(|slot| self.links.get(slot as usize).copied());
+        let slots = slots.skip_while(move |slot| *slot >= end);
         slots.filter_map(|slot| self.rows.get(slot as usize))
     }
 
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
     pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let open = self.users.get(user.index()).map(|orders| orders.open.iter().rev());
+        self.open_before(user, ALL)
+    }
+
+    /// A user's open orders placed before this one, newest first.
+    pub fn open_before(
+        &self,
+        user: UserNo,
+        order: OrderNo,
+    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
+        let end = self.slot_of(order);
+        let open = self.users.get(user.index()).map(|orders| orders.open.range(..end).rev());
         open.into_iter().flatten().filter_map(|slot| self.rows.get(*slot as usize))
+    }
+
+    /// Where an order stands, or would stand. O(log n), and nothing for one after all.
+    fn slot_of(&self, order: OrderNo) -> Slot {
+        if self.rows.last().is_none_or(|last| last.no < order) {
+            return Slot::MAX;
+        }
+        let slot = self.rows.partition_point(|row| row.no < order);
+        Slot::try_from(slot).unwrap_or(Slot::MAX)
     }
 
     /// A user's fills, newest first. O(page).
@@ -371,7 +417,6 @@ impl Projection for Orders {
 mod tests {
     use super::super::fixture::*;
     use super::*;
-    use crate::exchange::units::Sequence;
     use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 
     const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };

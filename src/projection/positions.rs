@@ -90,6 +90,8 @@ pub struct Positions {
     index: FxHashMap<Key, usize>,
     /// How the markets ended that did.
     ends: FxHashMap<MarketNo, End>,
+    /// Yes contracts held in each market; of no there are as many at the end of each record.
+    interest: Vec<Lots>,
     changes: u64,
 }
 
@@ -101,6 +103,17 @@ impl Positions {
         let mut sorted: Vec<&PositionRow> = rows.iter().collect();
         sorted.sort_unstable_by_key(|row| Reverse(row.change));
         sorted
+    }
+
+    /// A user's contracts in markets that are not final, in no order. O(rows).
+    pub fn held(&self, user: UserNo) -> impl Iterator<Item = &PositionRow> {
+        let rows = self.users.get(user.index()).map_or(&[][..], Vec::as_slice);
+        rows.iter().filter(|row| row.resolution.is_none())
+    }
+
+    /// Contracts of each outcome that are held in a market; none once it is final. O(1).
+    pub fn open_interest(&self, market: MarketNo) -> Lots {
+        self.interest.get(market.index()).copied().unwrap_or_default()
     }
 
     /// One position. O(1).
@@ -126,6 +139,11 @@ impl Positions {
                 self.users.push(Vec::new());
                 Ok(())
             }
+            Effect::MarketCreated { market, .. } => {
+                is_next(market.index(), self.interest.len())?;
+                self.interest.push(Lots::ZERO);
+                Ok(())
+            }
             Effect::PositionChanged { user, market, yes, no, realised } => {
                 if self.users.get(user.index()).is_none() {
                     return Err(Fault::UnknownUser(*user));
@@ -136,7 +154,7 @@ impl Positions {
                 for (outcome, holding) in [(Outcome::Yes, yes), (Outcome::No, no)] {
                     let key = (*user, *market, outcome);
                     let holding = if paid_out { None } else { Some(holding) };
-                    self.change(time, key, holding, *realised);
+                    self.change(time, key, holding, *realised)?;
                 }
                 Ok(())
             }
@@ -153,12 +171,19 @@ impl Positions {
 
     /// Sets a row to what is held now, makes it or takes it away; `None` holds it as it is. A
     /// settled row keeps its figures but for what was realised.
-    fn change(&mut self, time: TimeMs, key: Key, holding: Option<&Holding>, realised: MoneySum) {
+    fn change(
+        &mut self,
+        time: TimeMs,
+        key: Key,
+        holding: Option<&Holding>,
+        realised: MoneySum,
+    ) -> Result<(), Fault> {
         let Some(row) = self.row_mut(key) else {
             if let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) {
                 self.add(time, key, holding, realised);
+                self.note_interest(key, Lots::ZERO, holding.held)?;
             }
-            return;
+            return Ok(());
         };
         let before = (row.quantity, row.cost, row.copy_from, row.realised);
         row.realised = realised;
@@ -173,6 +198,20 @@ impl Positions {
         } else if before != after {
             self.touch(time, key);
         }
+        self.note_interest(key, before.0, after.0)
+    }
+
+    /// Counts contracts that came or went; those of one outcome are enough.
+    fn note_interest(&mut self, key: Key, before: Lots, after: Lots) -> Result<(), Fault> {
+        let (_, market, outcome) = key;
+        // A settled row keeps its quantity, and counts no more.
+        if before == after {
+            return Ok(());
+        }
+        if let (Outcome::Yes, Some(held)) = (outcome, self.interest.get_mut(market.index())) {
+            *held = held.minus(before)?.plus(after)?;
+        }
+        Ok(())
     }
 
     fn settle(
@@ -189,9 +228,12 @@ impl Positions {
             return Err(Fault::PaidWithoutContracts { user, market });
         }
         if let Some(row) = self.row_mut(key) {
-            row.resolution = Some(end.resolution(outcome));
+            let first = row.resolution.replace(end.resolution(outcome)).is_none();
             row.realised = realised;
             self.touch(time, key);
+            if first {
+                self.note_interest(key, lots, Lots::ZERO)?;
+            }
         }
         Ok(())
     }

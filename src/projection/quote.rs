@@ -1,30 +1,68 @@
 //! The probability that is displayed for a market (semantics 3).
 
 use super::catalogue::MarketRow;
-use crate::exchange::units::{Ratio, SettlementPrice, Tick};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::units::{Lots, Money, Overflow, Ratio, SettlementPrice, Tick};
 
 /// The widest spread, in ticks, whose midpoint still says something: 0.10.
 const SPREAD_TICKS_MAX: u8 = 10;
 
-/// The displayed probability of yes; of no it is the complement.
-///
-/// Once paid out, what a yes contract was paid: 1 or 0 when SETTLED, the stated price when VOIDED.
-/// Before, the middle of `bid` and `ask` where both exist close to each other, else the `last`
-/// trade, else one half. All prices are yes-ticks.
-pub fn probability_of_yes(
-    market: &MarketRow,
-    bid: Option<Tick>,
-    ask: Option<Tick>,
-    last: Option<Tick>,
-) -> Ratio {
-    if let Some(paid) = market.settled_at {
-        return Ratio::of_price(paid);
-    }
-    match (bid, ask) {
-        (Some(bid), Some(ask)) if ask.get().saturating_sub(bid.get()) <= SPREAD_TICKS_MAX => {
-            Ratio::midpoint(bid, ask)
+/// What a yes contract is shown to be worth. All prices are of yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quote {
+    /// This much.
+    At(SettlementPrice),
+    /// The middle of a bid and an ask.
+    Between(Tick, Tick),
+}
+
+impl Quote {
+    /// That of a market.
+    ///
+    /// Once paid out, what a yes contract was paid: 1 or 0 when SETTLED, the stated price when
+    /// VOIDED. Before, the middle of `bid` and `ask` where both exist close to each other, else
+    /// the `last` trade, else one half.
+    pub fn of(
+        market: &MarketRow,
+        bid: Option<Tick>,
+        ask: Option<Tick>,
+        last: Option<Tick>,
+    ) -> Quote {
+        if let Some(paid) = market.settled_at {
+            return Quote::At(paid);
         }
-        _ => Ratio::of_price(last.map_or(SettlementPrice::HALF, SettlementPrice::from)),
+        match (bid, ask) {
+            (Some(bid), Some(ask)) if ask.get().saturating_sub(bid.get()) <= SPREAD_TICKS_MAX => {
+                Quote::Between(bid, ask)
+            }
+            _ => Quote::At(last.map_or(SettlementPrice::HALF, SettlementPrice::from)),
+        }
+    }
+
+    /// The displayed probability of yes; of no it is the complement.
+    pub fn probability_of_yes(self) -> Ratio {
+        match self {
+            Quote::At(price) => Ratio::of_price(price),
+            Quote::Between(bid, ask) => Ratio::midpoint(bid, ask),
+        }
+    }
+
+    /// What contracts of an outcome are worth at it; half a money unit is rounded down.
+    ///
+    /// # Errors
+    /// The amount leaves the range of its type.
+    pub fn value(self, outcome: Outcome, quantity: Lots) -> Result<Money, Overflow> {
+        let own = |yes: SettlementPrice| match outcome {
+            Outcome::Yes => yes.times(quantity),
+            Outcome::No => yes.complement().times(quantity),
+        };
+        match self {
+            Quote::At(price) => own(price),
+            Quote::Between(bid, ask) => {
+                let both = own(bid.into())?.plus(own(ask.into())?)?;
+                both.share(Lots::new(1), Lots::new(2))
+            }
+        }
     }
 }
 
@@ -33,7 +71,6 @@ mod tests {
     use super::super::catalogue::Catalogue;
     use super::super::fixture::*;
     use super::*;
-    use crate::exchange::catalogue::Outcome;
     use crate::exchange::effect::Effect;
 
     fn shown(ended: Option<Effect>, bid: u8, ask: u8, last: u8) -> String {
@@ -42,7 +79,8 @@ mod tests {
         assert_eq!(fold(&mut catalogue, 2, &effects), 0);
         let row = catalogue.market(RAIN).unwrap();
         let price = Tick::new;
-        probability_of_yes(row, price(bid), price(ask), price(last)).to_string()
+        let quote = Quote::of(row, price(bid), price(ask), price(last));
+        quote.probability_of_yes().to_string()
     }
 
     #[test]
@@ -69,5 +107,17 @@ mod tests {
         assert_eq!(shown(Some(settled(RAIN, Outcome::Yes)), 40, 42, 41), "1");
         assert_eq!(shown(Some(settled(RAIN, Outcome::No)), 40, 42, 41), "0");
         assert_eq!(shown(Some(voided(RAIN, 37)), 40, 42, 41), "0.37");
+    }
+
+    #[test]
+    fn contracts_are_worth_what_is_displayed() {
+        let price = |ticks| Tick::new(ticks).unwrap();
+        let value =
+            |quote: Quote, outcome, lots| quote.value(outcome, Lots::new(lots)).map(Money::get);
+        let between = Quote::Between(price(40), price(41));
+        assert_eq!(value(between, Outcome::Yes, 10), Ok(405));
+        assert_eq!(value(between, Outcome::No, 10), Ok(595));
+        assert_eq!(value(between, Outcome::Yes, 1), Ok(40));
+        assert_eq!(value(Quote::At(SettlementPrice::ONE), Outcome::No, 9), Ok(0));
     }
 }

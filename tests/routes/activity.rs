@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::cursors::CursorList;
 use super::paging::List;
 use super::shape::check;
 use super::shapes;
@@ -173,4 +174,20 @@ fn a_deadline_that_passes_closes_the_market_and_its_orders() {
     ann.post("/trading/orders", &refused).refused(422, "MARKET_NOT_ACTIVE");
     let expected = ["MARKET_CLOSED ACTIVE CLOSED", "MARKET_PUBLISHED DRAFT ACTIVE"];
     assert_eq!(moves(&venue, &market), expected);
+}
+
+#[test]
+fn the_feed_is_paged_by_cursor_too() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    for price in ["0.60", "0.50"] {
+        venue.trade(&market, &ann, &bob, price, "1");
+    }
+    let path = format!("/markets/{market}/activity?");
+    let shape = shapes::either_page("activities", super::shape::with_more([]));
+    CursorList { client: &ann.client, path: &path, name: "activities", shape, max: 1000 }
+        .check(|| venue.trade(&market, &ann, &bob, "0.40", "1"));
+    assert_eq!(ann.get(&format!("{path}cursor=&limit=1001")).json["limit"], 1000);
+    ann.get(&format!("{path}cursor=&offset=0")).bad_as("offset", "INVALID_VALUE");
 }

@@ -16,6 +16,9 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api/openapi/example
 /// The moment at which every example happens.
 const NOW: &str = "2026-11-21T12:00:00.000Z";
 const DEADLINE: &str = "2030-12-25T00:00:00.000Z";
+/// Hours of which the candles are shown: they are written down as they are.
+const FROM: &str = DEADLINE;
+const TO: &str = "2030-12-25T02:00:00.000Z";
 /// What is too long, or not JSON, to be shown.
 const UNSHOWN: [&str; 2] = ["getMetrics", "getDescription"];
 
@@ -235,6 +238,7 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("listMarkets", ann, &[], "highlighted=true&limit=20&offset=0", Value::Null);
     scene.show("getMarket", ann, &[market], "", Value::Null);
     scene.show("listActivity", ann, &[market], "limit=50&offset=0", Value::Null);
+    figures(scene, market, ann);
     scene.show("cancelOrder", ann, &[order], "", Value::Null);
     let body = json!({"marketId": market, "outcomeId": "no", "side": "BUY",
         "orderType": "LIMIT", "price": "0.30", "quantity": "5"});
@@ -243,6 +247,19 @@ fn trade(scene: &mut Scene, market: &str, ann: &Trader, ben: &Trader) {
     scene.show("sendBatch", ann, &[], "", json!({"operations": operations}));
     scene.show("cancelNamedOrder", ann, &["quote-2"], "", Value::Null);
     scene.show("cancelOrders", ann, &[], &format!("marketId={market}"), Value::Null);
+}
+
+/// What there is to read of the trade, by everyone and by who made it.
+fn figures(scene: &mut Scene, market: &str, ann: &Client) {
+    scene.show("searchMarkets", ann, &[], "q=rain&limit=20", Value::Null);
+    scene.show("listTrades", ann, &[market], "limit=50", Value::Null);
+    scene.show("getStats", ann, &[market], "", Value::Null);
+    let past = format!("interval=1h&from={FROM}&to={TO}");
+    scene.show("listCandles", ann, &[market], &past, Value::Null);
+    scene.show("getLeaderboard", ann, &[], "by=volume&period=all&limit=20", Value::Null);
+    scene.show("listLedger", ann, &[], "limit=50", Value::Null);
+    scene.show("listSettlements", ann, &[], "limit=50", Value::Null);
+    scene.show("getPnl", ann, &[], "", Value::Null);
 }
 
 /// Each move of a market's life.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::cursors::CursorList;
 use super::paging::List;
 use super::shapes;
 use super::venue::{NOBODY, Trader, Venue};
@@ -91,4 +92,26 @@ fn filters_keep_what_they_say() {
     ask(&format!("orderId={NOBODY}")).refused(404, "ORDER_NOT_FOUND");
     ask("orderId=x&marketId=&limit=0&side=BUY").bad(&["orderId", "marketId", "limit", "side"]);
     ask(&format!("orderId={order}&orderId={order}")).bad_as("orderId", "REPEATED");
+}
+
+#[test]
+fn the_list_is_paged_by_cursor_too() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let order = ann.place(&market, "BUY", "yes", "0.60", "20").text("orderId");
+    let fill = || assert_eq!(bob.place(&market, "SELL", "yes", "0.60", "1").status, 200);
+    for _ in 0..3 {
+        fill();
+    }
+    for filter in [String::new(), format!("marketId={market}&"), format!("orderId={order}&")] {
+        let path = format!("/trading/fills?{filter}");
+        let shape = shapes::either_page("fills", shapes::fill());
+        CursorList { client: &ann.client, path: &path, name: "fills", shape, max: 1000 }
+            .check(fill);
+        let page = ann.get(&format!("{path}cursor=2&limit=1")).json;
+        let total = page["total"].as_u64().unwrap();
+        assert_eq!(json!([page["limit"], page["offset"]]), json!([1, total - 2]));
+        ann.get(&format!("{path}cursor=&offset=0")).bad_as("offset", "INVALID_VALUE");
+    }
 }

@@ -13,6 +13,7 @@ mod shapes;
 mod schema;
 mod venue;
 mod paging;
+mod cursors;
 #[path = "../faults/mod.rs"]
 mod faults;
 
@@ -32,6 +33,12 @@ mod switches;
 mod positions;
 mod fills;
 mod balance;
+mod account_ledger;
+mod account_pnl;
+mod trades;
+mod candles;
+mod search;
+mod leaderboard;
 mod admin_categories;
 mod admin_events;
 mod admin_markets;

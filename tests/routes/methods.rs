@@ -6,7 +6,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 42] = [
+const PATHS: [(&str, &[&str]); 50] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -21,6 +21,14 @@ const PATHS: [(&str, &[&str]); 42] = [
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),
+    ("/account/ledger", &["GET"]),
+    ("/account/settlements", &["GET"]),
+    ("/account/pnl", &["GET"]),
+    ("/markets/search", &["GET"]),
+    ("/markets/{id}/trades", &["GET"]),
+    ("/markets/{id}/stats", &["GET"]),
+    ("/markets/{id}/candles", &["GET"]),
+    ("/leaderboard", &["GET"]),
     ("/account/limits", &["GET"]),
     ("/account/keys", &["GET", "POST"]),
     ("/account/keys/{id}", &["DELETE"]),

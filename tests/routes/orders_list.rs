@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::cursors::CursorList;
 use super::shapes;
 use super::venue::{NOBODY, Trader, Venue, ids, order, with};
 
@@ -101,4 +102,36 @@ fn one_order_is_found_by_its_id_only() {
         ann.get(&format!("/trading/orders/{bad}")).bad_as("orderId", "INVALID_VALUE");
     }
     ann.get(&format!("/trading/orders/{id}?asof=1")).bad_as("asof", "UNKNOWN_FIELD");
+}
+
+#[test]
+fn the_list_is_paged_for_those_who_ask_with_a_cursor() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (market, other) = (venue.market(), venue.market());
+    for market in [&market, &market, &other, &market] {
+        place(&ann, &order(market, "BUY", "yes", "0.40", "1"));
+    }
+    for filter in ["", "active=true&", &format!("marketId={market}&")] {
+        let both = format!("active=true&marketId={market}&");
+        for path in [filter, &both].map(|filter| format!("/trading/orders?{filter}")) {
+            let shape = super::cursors::page("orders", shapes::order());
+            CursorList { client: &ann.client, path: &path, name: "orders", shape, max: 1000 }
+                .check(|| drop(place(&ann, &order(&market, "BUY", "yes", "0.40", "1"))));
+        }
+    }
+    let ask = |query: &str| ann.get(&format!("/trading/orders?{query}"));
+    ask("cursor=&limit=1001").bad_as("limit", "OUT_OF_BOUNDS");
+    ask("cursor=&offset=0").bad_as("offset", "UNKNOWN_FIELD");
+    // An order that is filled or cancelled between two pages takes no other's place.
+    let first = ask("cursor=&limit=2&active=true").json;
+    let [newest, second] = ids(&first["orders"])[..] else { panic!("two orders") };
+    let next = first["nextCursor"].as_str().unwrap();
+    for id in [newest, second] {
+        ann.client.delete(&format!("/trading/orders/{id}"));
+    }
+    let rest = ask(&format!("cursor={next}&limit=2&active=true")).json;
+    let all = listed(&ann, "active=true");
+    assert_eq!(ids(&rest["orders"]), all[..2]);
+    assert_eq!(ask(&format!("cursor=&marketId={NOBODY}")).json["orders"], json!([]));
 }

@@ -269,6 +269,124 @@ pub fn balance() -> Shape {
     object([("available", MONEY), ("reserved", MONEY), ("currency", Text)])
 }
 
+/// A page, read by cursor, of things called `name`.
+pub fn cursor_page(name: &'static str, shape: Shape) -> Shape {
+    object([(name, list(shape)), ("hasMore", Bool), ("nextCursor", nullable(Text))])
+}
+
+/// A page by cursor of a list that has pages by offset too.
+pub fn either_page(name: &'static str, shape: Shape) -> Shape {
+    wider(page(name, shape), [("hasMore", Bool), ("nextCursor", nullable(Text))])
+}
+
+pub fn ledger_line() -> Shape {
+    let causes = &[
+        "DEPOSIT",
+        "WITHDRAWAL",
+        "ORDER_RESERVED",
+        "ORDER_RELEASED",
+        "ORDER_AMENDED",
+        "TRADE",
+        "MERGE",
+        "SETTLEMENT",
+        "VOID",
+    ];
+    object([
+        ("number", Integer),
+        ("sequence", Integer),
+        ("timestamp", Moment),
+        ("cause", OneOf(causes)),
+        ("orderId", nullable(Uuid)),
+        ("marketId", nullable(Uuid)),
+        ("available", MONEY),
+        ("reserved", MONEY),
+        ("availableAfter", MONEY),
+        ("reservedAfter", MONEY),
+    ])
+}
+
+pub fn settlement() -> Shape {
+    object([
+        ("marketId", Uuid),
+        ("outcomeId", OUTCOME),
+        ("quantity", QUANTITY),
+        ("payout", MONEY),
+        ("realisedPnl", MONEY),
+        ("timestamp", Moment),
+        ("sequence", Integer),
+    ])
+}
+
+pub fn pnl() -> Shape {
+    object([
+        ("deposits", MONEY),
+        ("withdrawals", MONEY),
+        ("realisedPnl", MONEY),
+        ("unrealisedPnl", MONEY),
+        ("holdingsCost", MONEY),
+        ("holdingsValue", MONEY),
+        ("available", MONEY),
+        ("reserved", MONEY),
+        ("equity", MONEY),
+        ("currency", Text),
+    ])
+}
+
+pub fn public_trade() -> Shape {
+    object([
+        ("id", Uuid),
+        ("price", PRICE),
+        ("quantity", QUANTITY),
+        ("takerSide", SIDE),
+        ("takerOutcomeId", OUTCOME),
+        ("timestamp", Moment),
+        ("sequence", Integer),
+    ])
+}
+
+pub fn stats() -> Shape {
+    object([
+        ("marketId", Uuid),
+        ("volume24h", QUANTITY),
+        ("volume", QUANTITY),
+        ("trades", Integer),
+        ("openInterest", QUANTITY),
+        ("lastPrice", nullable(PRICE)),
+        ("bestBid", PRICE),
+        ("bestAsk", PRICE),
+        ("timestamp", Moment),
+    ])
+}
+
+pub fn candles() -> Shape {
+    let candle = object([
+        ("start", Moment),
+        ("open", nullable(PRICE)),
+        ("high", nullable(PRICE)),
+        ("low", nullable(PRICE)),
+        ("close", nullable(PRICE)),
+        ("volume", QUANTITY),
+        ("trades", Integer),
+        ("openInterest", QUANTITY),
+    ]);
+    object([
+        ("marketId", Uuid),
+        ("interval", OneOf(&["1m", "5m", "1h", "1d"])),
+        ("from", Moment),
+        ("to", Moment),
+        ("candles", list(candle)),
+    ])
+}
+
+/// A page of the leaderboard.
+pub fn leaderboard() -> Shape {
+    let user = object([("id", Uuid), ("profileName", Text), ("profilePic", Url)]);
+    let place =
+        object([("rank", Integer), ("user", user), ("realisedPnl", MONEY), ("volume", QUANTITY)]);
+    let periods = OneOf(&["day", "week", "month", "all"]);
+    wider(page("places", place), [("by", OneOf(&["pnl", "volume"])), ("period", periods)])
+}
+
 pub fn user() -> Shape {
     object([
         ("id", Uuid),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{Number, OutcomeId, Paging, Text, Timestamp};
+use super::{CursorEcho, Number, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, MarketId, UserId};
 use crate::exchange::lifecycle::MarketStatus;
@@ -426,4 +426,7 @@ pub struct ActivitiesJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
+    /// Where it goes on, if it was asked for by cursor.
+    #[serde(flatten)]
+    pub next: Option<CursorEcho>,
 }

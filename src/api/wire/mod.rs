@@ -5,11 +5,14 @@
 pub mod account;
 pub mod catalogue;
 pub mod json;
+pub mod leaderboard;
 pub mod limits;
 pub mod operations;
 pub mod order;
 pub mod problem;
 pub mod record;
+pub mod statement;
+pub mod tape;
 
 use std::fmt::Display;
 
@@ -73,6 +76,16 @@ pub struct Paging {
     pub limit: u64,
     /// Things skipped.
     pub offset: u64,
+}
+
+/// Where a list that is read by cursor goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CursorEcho {
+    /// Whether there is more after this page.
+    pub has_more: bool,
+    /// What to ask for the next page with; `null` after the last.
+    pub next_cursor: Option<Text<u64>>,
 }
 
 #[cfg(test)]

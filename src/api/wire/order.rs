@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::problem::ProblemJson;
-use super::{OutcomeId, Paging, Text, Timestamp};
+use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
 use crate::exchange::effect::{CancelReason, Effect};
@@ -120,6 +120,9 @@ impl OrderJson {
 pub struct OrdersJson {
     /// Newest first.
     pub orders: Vec<OrderJson>,
+    /// Where they go on, if they were asked for by cursor: the interface has no pages here.
+    #[serde(flatten)]
+    pub next: Option<CursorEcho>,
 }
 
 /// The orders that a cancellation of many took off the book.
@@ -350,6 +353,9 @@ pub struct FillsJson {
     /// Its place.
     #[serde(flatten)]
     pub paging: Paging,
+    /// Where it goes on, if it was asked for by cursor.
+    #[serde(flatten)]
+    pub next: Option<CursorEcho>,
 }
 
 /// A price level (interface 2.9).

@@ -17,7 +17,7 @@ use crate::exchange::orders::Backing;
 use crate::exchange::rules::Rules;
 use crate::exchange::standing::{Heartbeat, Standing, Standings};
 use crate::exchange::units::{
-    Lots, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
+    Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
 use crate::exchange::venue::Key;
 
@@ -38,7 +38,7 @@ macro_rules! wrapped {
     )*};
 }
 
-wrapped!(Lots(u64), Money(i64), MoneySum(i128), Sequence(u64));
+wrapped!(Lots(u64), LotsSum(u128), Money(i64), MoneySum(i128), Sequence(u64));
 
 /// Values that wrap a number in a narrower range.
 macro_rules! bounded {

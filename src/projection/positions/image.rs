@@ -7,6 +7,7 @@ use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room, write_count,
 };
+use crate::exchange::units::Lots;
 use crate::projection::image::{Sizes, hold};
 
 imaged_choice!(Resolution { Won = 1, Lost = 2, Void = 3 });
@@ -29,8 +30,8 @@ impl Imaged for End {
 impl Positions {
     /// Writes every user's rows, and the ends of markets by ascending number.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        // The index leads to the rows.
-        let Positions { users, index: _, ends, changes } = self;
+        // The index leads to the rows, and what is held is the sum of them.
+        let Positions { users, index: _, ends, interest: _, changes } = self;
         changes.write(sink);
         for rows in users {
             write_count(rows.len(), sink);
@@ -53,6 +54,7 @@ impl Positions {
         source: &mut impl ImageSource,
     ) -> Result<Positions, BadImage> {
         let mut positions = Positions { changes: Imaged::read(source)?, ..Positions::default() };
+        positions.interest.resize(sizes.markets, Lots::ZERO);
         for user in sizes.users() {
             let count = read_count(source)?;
             let mut rows = Vec::with_capacity(room::<PositionRow>(count, source));
@@ -63,6 +65,11 @@ impl Positions {
                 hold(row.change <= positions.changes, "a position changed after the last change")?;
                 let other = positions.index.insert((user, row.market, row.outcome), place);
                 hold(other.is_none(), "two positions of one user in one outcome")?;
+                if row.resolution.is_none() {
+                    let key = (user, row.market, row.outcome);
+                    let counted = positions.note_interest(key, Lots::ZERO, row.quantity);
+                    counted.map_err(|_| BadImage::Contradiction("too many contracts held"))?;
+                }
                 rows.push(row);
             }
             positions.users.push(rows);

@@ -1,0 +1,108 @@
+//! Who has done best: by profit and loss realised, or by contracts traded.
+
+use std::cmp::Reverse;
+
+use super::call::Call;
+use super::page::{Above, Page, PageRule};
+use super::parse::{Fault, Read};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
+use crate::exchange::ids::UserNo;
+use crate::exchange::units::TimeMs;
+use crate::projection::performance::{Day, Score};
+
+/// Pages of the leaderboard.
+const PLACES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
+
+/// What users are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Profit and loss realised.
+    Pnl,
+    /// Contracts traded.
+    Volume,
+}
+
+/// Since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Period {
+    /// Today, in UTC.
+    Day,
+    /// Today and the six days before.
+    Week,
+    /// Today and the 29 days before.
+    Month,
+    /// Ever.
+    All,
+}
+
+impl By {
+    const ALL: [(&'static str, By); 2] = [("pnl", By::Pnl), ("volume", By::Volume)];
+}
+
+impl Period {
+    const ALL: [(&'static str, Period); 4] = [
+        ("day", Period::Day),
+        ("week", Period::Week),
+        ("month", Period::Month),
+        ("all", Period::All),
+    ];
+
+    /// Its first day.
+    fn first(self, now: TimeMs) -> Day {
+        let today = Day::of(now);
+        match self {
+            Period::Day => today,
+            Period::Week => today.earlier(6),
+            Period::Month => today.earlier(29),
+            Period::All => today.earlier(u32::MAX),
+        }
+    }
+}
+
+/// One of several things by its name, which the answer repeats.
+fn named<T: Copy>(
+    all: &[(&'static str, T)],
+    detail: &'static str,
+) -> impl Fn(&str) -> Read<(&'static str, T)> {
+    move |text| {
+        let known = all.iter().find(|(name, _)| *name == text).copied();
+        known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
+    }
+}
+
+/// The users in order, the best first; of equals the one who came to the venue first.
+fn ranked(by: By, scores: impl Iterator<Item = (UserNo, Score)>) -> Vec<(UserNo, Score)> {
+    let mut ranked: Vec<(UserNo, Score)> = scores.collect();
+    match by {
+        By::Pnl => ranked.sort_by_key(|(_, score)| Reverse(score.realised)),
+        By::Volume => ranked.sort_by_key(|(_, score)| Reverse(score.volume)),
+    }
+    ranked
+}
+
+/// `GET /leaderboard`: those who traded or realised something in the period.
+pub fn list(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let by = form.query("by", named(&By::ALL, "must be pnl or volume"));
+    let periods = named(&Period::ALL, "must be day, week, month or all");
+    let period = form.query("period", periods);
+    let page = Page::read(&mut form, PLACES_PAGE);
+    let ((by, period), page) = form.finish(by.zip(period).zip(page))?;
+    let (by_name, by) = by.unwrap_or(("pnl", By::Pnl));
+    let (period_name, period) = period.unwrap_or(("all", Period::All));
+    // To sort everybody takes a while, in which nobody is to wait for the lock.
+    let (sequence, scores) = call
+        .look(|view| Ok(view.performance.since(period.first(view.time())).collect::<Vec<_>>()))?;
+    let ranked = ranked(by, scores.into_iter());
+    let count = ranked.len();
+    let (rows, paging) = page.cut_known((1..).zip(ranked), count);
+    let (_, places) = call.look(|view| {
+        let place = |(rank, (user, score)): &(u64, (UserNo, Score))| {
+            view.accounts.user(*user).map(|user| PlaceJson::of(*rank, user, score))
+        };
+        Ok(rows.iter().filter_map(place).collect())
+    })?;
+    Reply::ok(sequence, &LeaderboardJson { by: by_name, period: period_name, places, paging })
+}

@@ -1,0 +1,59 @@
+//! The caller's statement: every change of money with its cause, what final markets paid, profit
+//! and loss.
+
+use super::call::Call;
+use super::cursor::CursorPage;
+use super::page::{Above, PageRule};
+use super::problem::Problem;
+use super::reply::Reply;
+use super::wire::statement::{
+    LedgerJson, LedgerLineJson, PnlJson, SettlementJson, SettlementsJson,
+};
+
+/// Pages of a statement, and of settlements.
+const LINES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+
+/// `GET /account/ledger`
+pub fn ledger(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = CursorPage::read(&mut form, LINES_PAGE);
+    let page = form.finish(page)?;
+    let user = call.caller.user;
+    let (sequence, ledger) = call.look(|view| {
+        let places = page.places(view.statements.count(user));
+        let changes = places.filter_map(|place| {
+            view.statements.change(user, place).map(|change| (place as u64, change))
+        });
+        let (changes, next) = page.cut(changes);
+        let lines = changes.iter().map(|change| LedgerLineJson::of(view, change)).collect();
+        Ok(LedgerJson { lines, next })
+    })?;
+    Reply::ok(sequence, &ledger)
+}
+
+/// `GET /account/settlements`
+pub fn settlements(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let page = CursorPage::read(&mut form, LINES_PAGE);
+    let page = form.finish(page)?;
+    let (sequence, settlements) = call.look(|view| {
+        let rows = view.settlements.of(call.caller.user);
+        let places = page.places(rows.len());
+        let rows = places.filter_map(|place| rows.get(place).map(|row| (place as u64, row)));
+        let (rows, next) = page.cut(rows);
+        let settlements = rows.into_iter().map(|row| SettlementJson::of(view, row)).collect();
+        Ok(SettlementsJson { settlements, next })
+    })?;
+    Reply::ok(sequence, &settlements)
+}
+
+/// `GET /account/pnl`
+pub fn pnl(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, pnl) = call.look(|view| {
+        let pnl = view.pnl(call.caller.user);
+        pnl.and_then(|pnl| PnlJson::of(&pnl, view.accounts.currency()))
+            .map_err(|_| Problem::internal("an amount left its range"))
+    })?;
+    Reply::ok(sequence, &pnl)
+}

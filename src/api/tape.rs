@@ -1,0 +1,175 @@
+//! What the public may know of a market's trades: themselves, candles of them, figures.
+
+use super::call::{Call, public_market};
+use super::cursor::CursorPage;
+use super::form::Form;
+use super::page::{Above, PageRule};
+use super::parse::{self, Fault, Read};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJson};
+use super::wire::{Text, Timestamp};
+use crate::engine::clock;
+use crate::exchange::command::Direction;
+use crate::exchange::units::{SettlementPrice, TimeMs};
+use crate::projection::tape::Interval;
+
+/// Pages of trades.
+const TRADES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
+/// Most candles of one answer: they are made while the read model's writer waits.
+const CANDLES_MAX: i64 = 1000;
+/// Candles where no beginning is asked for: a chart's width.
+const CANDLES_STANDARD: i64 = 100;
+/// What the volume of a day is counted over.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// `GET /markets/{marketId}/trades`
+pub fn trades(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let page = CursorPage::read(&mut form, TRADES_PAGE);
+    let (id, page) = form.finish(id.zip(page))?;
+    let (sequence, trades) = call.look(|view| {
+        let rows = view.tape.trades(public_market(view, id)?.no);
+        let places = page.places(rows.len());
+        let rows = places.filter_map(|place| rows.get(place).map(|row| (place as u64, row)));
+        let (rows, next) = page.cut(rows);
+        Ok(PublicTradesJson { trades: rows.into_iter().map(PublicTradeJson::from).collect(), next })
+    })?;
+    Reply::ok(sequence, &trades)
+}
+
+/// `GET /markets/{marketId}/stats`
+pub fn stats(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let id = form.finish(id)?;
+    let (sequence, stats) = call.look(|view| {
+        let market = public_market(view, id)?.no;
+        let price = |direction, bound| {
+            let best = view.depth.best(market, direction);
+            Text(best.map_or(bound, SettlementPrice::from))
+        };
+        // Before 1970 and a day nothing traded either.
+        let day_ago = TimeMs::new(view.time().get().saturating_sub(DAY_MS)).unwrap_or_default();
+        Ok(StatsJson {
+            market_id: Text(id),
+            volume_24h: Text(view.tape.volume_after(market, day_ago)),
+            volume: Text(view.tape.volume(market)),
+            trades: view.tape.trades(market).len() as u64,
+            open_interest: Text(view.positions.open_interest(market)),
+            last_price: view.depth.last_trade(market).map(Text),
+            best_bid: price(Direction::Up, SettlementPrice::ZERO),
+            best_ask: price(Direction::Down, SettlementPrice::ONE),
+            timestamp: Timestamp(view.time()),
+        })
+    })?;
+    Reply::ok(sequence, &stats)
+}
+
+/// The names of intervals.
+const INTERVALS: [(&str, Interval); 4] = [
+    ("1m", Interval::Minute),
+    ("5m", Interval::FiveMinutes),
+    ("1h", Interval::Hour),
+    ("1d", Interval::Day),
+];
+
+fn interval(text: &str) -> Read<(&'static str, Interval)> {
+    let known = INTERVALS.into_iter().find(|(name, _)| *name == text);
+    known.ok_or_else(|| Fault::new(FieldCode::InvalidValue, "must be 1m, 5m, 1h or 1d"))
+}
+
+/// Which candles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    from: TimeMs,
+    to: TimeMs,
+    count: usize,
+}
+
+impl Range {
+    /// Reads `from` and `to`, and notes a range that is empty or too long. Candles are whole: the
+    /// first is the one that `from` is in, the last the one in which `to` has not come yet.
+    fn read(form: &mut Form<'_>, interval: Interval, now: TimeMs) -> Option<Range> {
+        let from = form.query("from", parse::moment);
+        let to = form.query("to", parse::moment);
+        let (from, to) = from.zip(to)?;
+        let ms = interval.ms();
+        // Up to the end of the candle that is being made.
+        let to = to.unwrap_or_else(|| later(interval.start(now), ms));
+        let from = from.unwrap_or_else(|| later(to, -CANDLES_STANDARD.saturating_mul(ms)));
+        let from = interval.start(from);
+        let length = to.get().saturating_sub(from.get());
+        let count = length.saturating_add(ms - 1).div_euclid(ms);
+        let fault = match count {
+            1..=CANDLES_MAX => None,
+            ..1 => Some(("from", "must be before the end".to_owned())),
+            _ => Some(("to", format!("must leave at most {CANDLES_MAX} candles"))),
+        };
+        if let Some((field, detail)) = fault {
+            form.faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
+            return None;
+        }
+        let count = usize::try_from(count).ok()?;
+        let to = later(from, ms.saturating_mul(i64::try_from(count).ok()?));
+        Some(Range { from, to, count })
+    }
+}
+
+/// The moment so many milliseconds later, or earlier; the first or last one where there is none.
+fn later(time: TimeMs, ms: i64) -> TimeMs {
+    let bounded = time.get().saturating_add(ms).clamp(0, TimeMs::MAX.get());
+    TimeMs::new(bounded).unwrap_or(TimeMs::MAX)
+}
+
+/// `GET /markets/{marketId}/candles`
+pub fn candles(call: &Call) -> Result<Reply, Problem> {
+    let mut form = call.form();
+    let id = form.path("marketId", parse::market_id);
+    let named = form.query_required("interval", interval);
+    // The range of an unknown interval is read too: what is wrong with it is to be told.
+    let length = named.map_or(Interval::Day, |(_, length)| length);
+    let range = Range::read(&mut form, length, clock::now());
+    let (id, ((name, length), range)) = form.finish(id.zip(named.zip(range)))?;
+    let (sequence, bars) = call.look(|view| {
+        let market = public_market(view, id)?.no;
+        Ok(view.tape.bars(market, length, range.from, range.count))
+    })?;
+    Reply::ok(sequence, &CandlesJson::of(id, name, (range.from, range.to), &bars))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(query: &str) -> Result<(i64, i64, usize), Vec<String>> {
+        let mut form = Form::new(&[], Some(query));
+        let now = parse::moment("2026-01-01T12:00:30Z").unwrap();
+        let range = Range::read(&mut form, Interval::Minute, now);
+        let base = parse::moment("2026-01-01T12:00:00Z").unwrap().get();
+        form.finish(range)
+            .map(|range| (range.from.get() - base, range.to.get() - base, range.count))
+            .map_err(|p| p.errors.iter().map(|e| e.field.clone()).collect())
+    }
+
+    #[test]
+    fn ranges_are_of_whole_candles() {
+        assert_eq!(range(""), Ok((-99 * 60_000, 60_000, 100)));
+        let asked = "from=2026-01-01T12:00:59.999Z&to=2026-01-01T12:01:00.001Z";
+        assert_eq!(range(asked), Ok((0, 120_000, 2)));
+        assert_eq!(range("from=2026-01-01T12:00:00Z"), Ok((0, 60_000, 1)));
+        let whole = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00Z";
+        assert_eq!(range(whole).map(|(_, _, count)| count), Ok(1000));
+    }
+
+    #[test]
+    fn ranges_that_are_none_are_named() {
+        let longer = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00.001Z";
+        assert_eq!(range(longer).unwrap_err(), ["to"]);
+        assert_eq!(range("from=2026-01-01T12:01:00Z").unwrap_err(), ["from"]);
+        assert_eq!(range("from=x&to=y").unwrap_err(), ["from", "to"]);
+        let all = "from=1970-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z";
+        assert_eq!(range(all).unwrap_err(), ["to"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The JSON of the leaderboard.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Paging, Text};
+use crate::exchange::ids::UserId;
+use crate::exchange::units::{LotsSum, MoneySum};
+use crate::projection::accounts::UserRow;
+use crate::projection::performance::Score;
+
+/// A user as activity shows one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PublicUserJson {
+    id: Text<UserId>,
+    profile_name: Text<Arc<str>>,
+    profile_pic: Text<Arc<str>>,
+}
+
+/// A place on the leaderboard.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceJson {
+    rank: u64,
+    user: PublicUserJson,
+    realised_pnl: Text<MoneySum>,
+    volume: Text<LotsSum>,
+}
+
+impl PlaceJson {
+    /// The place of a user, counted from 1.
+    pub fn of(rank: u64, user: &UserRow, score: &Score) -> PlaceJson {
+        PlaceJson {
+            rank,
+            user: PublicUserJson {
+                id: Text(user.id),
+                profile_name: Text(Arc::clone(&user.profile_name)),
+                profile_pic: Text(Arc::clone(&user.profile_pic)),
+            },
+            realised_pnl: Text(score.realised),
+            volume: Text(score.volume),
+        }
+    }
+}
+
+/// A page of the leaderboard, and what it is of.
+#[derive(Debug, Serialize)]
+pub struct LeaderboardJson {
+    /// What users are compared by.
+    pub by: &'static str,
+    /// Since when.
+    pub period: &'static str,
+    /// The best first.
+    pub places: Vec<PlaceJson>,
+    /// Its place.
+    #[serde(flatten)]
+    pub paging: Paging,
+}

@@ -1,0 +1,131 @@
+//! The JSON of an account's statement, settlements, and profit and loss.
+
+use serde::Serialize;
+
+use super::{CursorEcho, OutcomeId, Text, Timestamp};
+use crate::exchange::ids::{MarketId, OrderId};
+use crate::exchange::units::{Lots, Money, MoneySum, Overflow};
+use crate::projection::ReadModel;
+use crate::projection::performance::Pnl;
+use crate::projection::settlements::SettlementRow;
+use crate::projection::statements::Change;
+
+/// One change of the caller's money.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerLineJson {
+    number: u64,
+    sequence: u64,
+    timestamp: Timestamp,
+    cause: &'static str,
+    order_id: Option<Text<OrderId>>,
+    market_id: Option<Text<MarketId>>,
+    available: Text<Money>,
+    reserved: Text<Money>,
+    available_after: Text<Money>,
+    reserved_after: Text<Money>,
+}
+
+impl LedgerLineJson {
+    /// The change as its owner sees it.
+    pub fn of(view: &ReadModel, change: &Change) -> LedgerLineJson {
+        let order = change.cause.order().and_then(|order| view.orders.order(order));
+        let market = change.cause.paying_market().or_else(|| order.map(|order| order.market));
+        let market = market.and_then(|market| view.catalogue.market(market));
+        LedgerLineJson {
+            number: change.number,
+            sequence: change.sequence.get(),
+            timestamp: Timestamp(change.time),
+            cause: change.cause.name(),
+            order_id: order.map(|order| Text(order.id)),
+            market_id: market.map(|market| Text(market.id)),
+            available: Text(change.available),
+            reserved: Text(change.reserved),
+            available_after: Text(change.after.available),
+            reserved_after: Text(change.after.reserved),
+        }
+    }
+}
+
+/// A page of a statement.
+#[derive(Debug, Serialize)]
+pub struct LedgerJson {
+    /// Newest first.
+    pub lines: Vec<LedgerLineJson>,
+    /// Where it goes on.
+    #[serde(flatten)]
+    pub next: CursorEcho,
+}
+
+/// What a final market paid the caller.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementJson {
+    market_id: Option<Text<MarketId>>,
+    outcome_id: OutcomeId,
+    quantity: Text<Lots>,
+    payout: Text<Money>,
+    realised_pnl: Text<MoneySum>,
+    timestamp: Timestamp,
+    sequence: u64,
+}
+
+impl SettlementJson {
+    /// The settlement as its owner sees it.
+    pub fn of(view: &ReadModel, row: &SettlementRow) -> SettlementJson {
+        SettlementJson {
+            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
+            outcome_id: OutcomeId(row.outcome),
+            quantity: Text(row.quantity),
+            payout: Text(row.payout),
+            realised_pnl: Text(row.realised),
+            timestamp: Timestamp(row.time),
+            sequence: row.sequence.get(),
+        }
+    }
+}
+
+/// A page of settlements.
+#[derive(Debug, Serialize)]
+pub struct SettlementsJson {
+    /// Newest first.
+    pub settlements: Vec<SettlementJson>,
+    /// Where they go on.
+    #[serde(flatten)]
+    pub next: CursorEcho,
+}
+
+/// The caller's profit and loss. Deposits less withdrawals, and what was realised, are what is on
+/// the account and what the contracts held cost.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PnlJson {
+    deposits: Text<MoneySum>,
+    withdrawals: Text<MoneySum>,
+    realised_pnl: Text<MoneySum>,
+    unrealised_pnl: Text<MoneySum>,
+    holdings_cost: Text<MoneySum>,
+    holdings_value: Text<MoneySum>,
+    available: Text<Money>,
+    reserved: Text<Money>,
+    equity: Text<MoneySum>,
+    currency: String,
+}
+
+impl PnlJson {
+    /// These figures in the venue's currency.
+    pub fn of(pnl: &Pnl, currency: &str) -> Result<PnlJson, Overflow> {
+        Ok(PnlJson {
+            deposits: Text(pnl.deposited),
+            withdrawals: Text(pnl.withdrawn),
+            realised_pnl: Text(pnl.realised),
+            unrealised_pnl: Text(pnl.unrealised()?),
+            holdings_cost: Text(pnl.cost),
+            holdings_value: Text(pnl.value),
+            available: Text(pnl.available),
+            reserved: Text(pnl.reserved),
+            equity: Text(pnl.equity()?),
+            currency: currency.to_owned(),
+        })
+    }
+}

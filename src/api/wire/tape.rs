@@ -1,0 +1,133 @@
+//! The JSON of what the public may know of a market's trades.
+
+use serde::Serialize;
+
+use super::{CursorEcho, OutcomeId, Text, Timestamp};
+use crate::exchange::command::Direction;
+use crate::exchange::ids::{MarketId, TradeId};
+use crate::exchange::units::{Lots, LotsSum, SettlementPrice, Tick, TimeMs};
+use crate::projection::tape::{Bar, TradeRow};
+
+/// A trade without its parties. Prices are of yes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicTradeJson {
+    id: Text<TradeId>,
+    price: Text<Tick>,
+    quantity: Text<Lots>,
+    taker_side: &'static str,
+    taker_outcome_id: OutcomeId,
+    timestamp: Timestamp,
+    sequence: u64,
+}
+
+impl From<&TradeRow> for PublicTradeJson {
+    fn from(row: &TradeRow) -> Self {
+        PublicTradeJson {
+            id: Text(row.id()),
+            price: Text(row.price),
+            quantity: Text(row.quantity),
+            taker_side: match row.taker {
+                Direction::Up => "BUY",
+                Direction::Down => "SELL",
+            },
+            taker_outcome_id: OutcomeId(row.taker.gains()),
+            timestamp: Timestamp(row.time),
+            sequence: row.sequence.get(),
+        }
+    }
+}
+
+/// A page of a market's trades.
+#[derive(Debug, Serialize)]
+pub struct PublicTradesJson {
+    /// Newest first.
+    pub trades: Vec<PublicTradeJson>,
+    /// Where they go on.
+    #[serde(flatten)]
+    pub next: CursorEcho,
+}
+
+/// A market's figures. Prices are of yes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatsJson {
+    /// Market.
+    pub market_id: Text<MarketId>,
+    /// Contracts traded in the minutes that began within the last 24 hours.
+    #[serde(rename = "volume24h")]
+    pub volume_24h: Text<LotsSum>,
+    /// Contracts ever traded.
+    pub volume: Text<LotsSum>,
+    /// How many trades there were.
+    pub trades: u64,
+    /// Contracts of each outcome that are held.
+    pub open_interest: Text<Lots>,
+    /// What it last traded at.
+    pub last_price: Option<Text<Tick>>,
+    /// The highest bid; 0.00 without one.
+    pub best_bid: Text<SettlementPrice>,
+    /// The lowest ask; 1.00 without one.
+    pub best_ask: Text<SettlementPrice>,
+    /// The time of the last record that this shows.
+    pub timestamp: Timestamp,
+}
+
+/// A candle. Prices are of yes, and missing where nothing traded.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CandleJson {
+    start: Timestamp,
+    open: Option<Text<Tick>>,
+    high: Option<Text<Tick>>,
+    low: Option<Text<Tick>>,
+    close: Option<Text<Tick>>,
+    volume: Text<LotsSum>,
+    trades: u64,
+    open_interest: Text<Lots>,
+}
+
+impl From<&Bar> for CandleJson {
+    fn from(bar: &Bar) -> Self {
+        let prices = bar.prices;
+        CandleJson {
+            start: Timestamp(bar.start),
+            open: prices.map(|prices| Text(prices.open)),
+            high: prices.map(|prices| Text(prices.high)),
+            low: prices.map(|prices| Text(prices.low)),
+            close: prices.map(|prices| Text(prices.close)),
+            volume: Text(bar.volume),
+            trades: bar.trades,
+            open_interest: Text(bar.interest),
+        }
+    }
+}
+
+/// Candles one after the other, empty ones too.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CandlesJson {
+    market_id: Text<MarketId>,
+    interval: &'static str,
+    from: Timestamp,
+    to: Timestamp,
+    candles: Vec<CandleJson>,
+}
+
+impl CandlesJson {
+    /// These candles of a market, from the beginning of the first to the end of the last.
+    pub fn of(
+        market: MarketId,
+        interval: &'static str,
+        (from, to): (TimeMs, TimeMs),
+        bars: &[Bar],
+    ) -> CandlesJson {
+        CandlesJson {
+            market_id: Text(market),
+            interval,
+            from: Timestamp(from),
+            to: Timestamp(to),
+            candles: bars.iter().map(CandleJson::from).collect(),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! How each user has done: money in and out, profit and loss realised, contracts traded, in all
+//! and day by day.
+
+mod image;
+
+use rustc_hash::FxHashMap;
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// A day, in UTC: whole days since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(u32);
+
+impl Day {
+    /// The day of a moment.
+    pub fn of(time: TimeMs) -> Day {
+        Day(u32::try_from(time.get().div_euclid(DAY_MS)).unwrap_or(u32::MAX))
+    }
+
+    /// The day so many days before; the first one where there is none.
+    #[must_use]
+    pub const fn earlier(self, days: u32) -> Day {
+        Day(self.0.saturating_sub(days))
+    }
+}
+
+/// What a user did and came to, up to some moment or within some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Score {
+    /// Profit and loss realised, over all markets.
+    pub realised: MoneySum,
+    /// Contracts traded.
+    pub volume: LotsSum,
+}
+
+impl Score {
+    fn since(self, before: Score) -> Result<Score, Overflow> {
+        let realised = self.realised.less(before.realised)?;
+        Ok(Score { realised, volume: self.volume.less(before.volume)? })
+    }
+}
+
+/// A day on which something changed, and the score at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DayRow {
+    day: Day,
+    score: Score,
+}
+
+/// One user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct UserRow {
+    deposited: MoneySum,
+    withdrawn: MoneySum,
+    /// Oldest first.
+    days: Vec<DayRow>,
+}
+
+impl UserRow {
+    /// The score at the end of the last day before this one.
+    fn before(&self, day: Day) -> Score {
+        let later = self.days.partition_point(|row| row.day < day);
+        later
+            .checked_sub(1)
+            .and_then(|last| self.days.get(last))
+            .map_or_else(Score::default, |r| r.score)
+    }
+
+    fn total(&self) -> Score {
+        self.days.last().map_or_else(Score::default, |row| row.score)
+    }
+
+    /// The score of today, to be changed.
+    fn today(&mut self, day: Day) -> Option<&mut Score> {
+        if self.days.last().is_none_or(|last| last.day < day) {
+            self.days.push(DayRow { day, score: self.total() });
+        }
+        self.days.last_mut().map(|row| &mut row.score)
+    }
+}
+
+/// Everybody's figures. A day costs a user 48 bytes, if anything changed.
+#[derive(Debug, Default)]
+pub struct Performance {
+    users: Vec<UserRow>,
+    /// What each user realised so far in each market that is not final.
+    realised: FxHashMap<(UserNo, MarketNo), MoneySum>,
+}
+
+impl Performance {
+    /// All that a user ever paid in. O(1).
+    pub fn deposited(&self, user: UserNo) -> MoneySum {
+        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.deposited)
+    }
+
+    /// All that a user ever took out. O(1).
+    pub fn withdrawn(&self, user: UserNo) -> MoneySum {
+        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.withdrawn)
+    }
+
+    /// A user's score from the beginning. O(1).
+    pub fn total(&self, user: UserNo) -> Score {
+        self.users.get(user.index()).map_or_else(Score::default, UserRow::total)
+    }
+
+    /// The scores since the beginning of a day, of all users for whom anything changed since. O(1)
+    /// for each user, and a bisection of the days of those who are told of.
+    pub fn since(&self, day: Day) -> impl Iterator<Item = (UserNo, Score)> {
+        let numbered = (0..).map(UserNo).zip(&self.users);
+        let active = numbered.filter(move |(_, row)| row.days.last().is_some_and(|d| d.day >= day));
+        active.filter_map(move |(user, row)| {
+            row.total().since(row.before(day)).ok().map(|score| (user, score))
+        })
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::UserCreated { user, .. } => {
+                is_next(user.index(), self.users.len())?;
+                self.users.push(UserRow::default());
+                Ok(())
+            }
+            Effect::Deposited { user, amount } => {
+                let row = self.row(user)?;
+                row.deposited = row.deposited.plus(amount)?;
+                Ok(())
+            }
+            Effect::Withdrawn { user, amount } => {
+                let row = self.row(user)?;
+                row.withdrawn = row.withdrawn.plus(amount)?;
+                Ok(())
+            }
+            Effect::TradeMade(trade) => {
+                self.traded(at.time, trade.taker.user, trade.quantity)?;
+                self.traded(at.time, trade.maker.user, trade.quantity)
+            }
+            Effect::PositionChanged { user, market, realised, .. } => {
+                let before = self.realised.get(&(user, market)).copied().unwrap_or_default();
+                if before != realised {
+                    self.realised.insert((user, market), realised);
+                    self.gained(at.time, user, realised.less(before)?)?;
+                }
+                Ok(())
+            }
+            Effect::PositionSettled { user, market, realised, .. } => {
+                let before = self.realised.remove(&(user, market)).unwrap_or_default();
+                self.gained(at.time, user, realised.less(before)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn traded(&mut self, time: TimeMs, user: UserNo, quantity: Lots) -> Result<(), Fault> {
+        if let Some(score) = self.row(user)?.today(Day::of(time)) {
+            score.volume = score.volume.plus(quantity)?;
+        }
+        Ok(())
+    }
+
+    fn gained(&mut self, time: TimeMs, user: UserNo, gain: MoneySum) -> Result<(), Fault> {
+        if gain == MoneySum::ZERO {
+            return Ok(());
+        }
+        if let Some(score) = self.row(user)?.today(Day::of(time)) {
+            score.realised = score.realised.and(gain)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, user: UserNo) -> Result<&mut UserRow, Fault> {
+        self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))
+    }
+}
+
+impl Projection for Performance {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+/// An account's profit and loss, and the money that it is to be held against: what was paid in,
+/// less what was taken out, and what was realised, is on the account or was paid for contracts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pnl {
+    /// Paid in.
+    pub deposited: MoneySum,
+    /// Taken out.
+    pub withdrawn: MoneySum,
+    /// Realised, over all markets.
+    pub realised: MoneySum,
+    /// What the contracts held cost.
+    pub cost: MoneySum,
+    /// What they are worth at the displayed probabilities.
+    pub value: MoneySum,
+    /// On the account, free to use.
+    pub available: Money,
+    /// On the account, backing orders.
+    pub reserved: Money,
+}
+
+impl Pnl {
+    /// What would be realised on top if the contracts held were worth what is displayed.
+    pub fn unrealised(&self) -> Result<MoneySum, Overflow> {
+        self.value.less(self.cost)
+    }
+
+    /// What the account would then be worth.
+    pub fn equity(&self) -> Result<MoneySum, Overflow> {
+        self.value.plus(self.available)?.plus(self.reserved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::catalogue::Outcome;
+    use crate::exchange::units::Sequence;
+
+    const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+    const ASK: Placed = Placed { record: 3, user: BOB, wording: SELL_YES, price: 55, quantity: 4 };
+
+    fn fold_at(performance: &mut Performance, days: i64, effects: &[Effect]) {
+        let time = TimeMs::new(days * DAY_MS).unwrap();
+        let mut faults = Faults::default();
+        let sequence = Sequence::new(9);
+        performance.fold(&Applied { sequence, time, effects }, &mut faults);
+        assert_eq!(faults.count(), 0);
+    }
+
+    fn since(performance: &Performance, day: u32) -> Vec<(u32, i128, u128)> {
+        let scores = performance.since(Day(day));
+        scores.map(|(user, s)| (user.0, s.realised.get(), s.volume.get())).collect()
+    }
+
+    #[test]
+    fn scores_are_of_the_days_asked_for() {
+        let mut performance: Performance = opened();
+        let trade = ASK.took(0, BID, 6, 4);
+        fold_at(&mut performance, 3, &[trade.clone(), holds(BOB, (0, 0), (4, 1), -5)]);
+        fold_at(&mut performance, 5, &[trade.clone(), trade]);
+        fold_at(&mut performance, 6, &[holds(BOB, (0, 0), (2, 1), 7)]);
+        fold_at(&mut performance, 6, &[settled(RAIN, Outcome::No), paid(BOB, 0, 2, 9)]);
+        assert_eq!(since(&performance, 0), [(0, 0, 12), (1, 9, 12)]);
+        assert_eq!(since(&performance, 4), [(0, 0, 8), (1, 14, 8)]);
+        assert_eq!(since(&performance, 6), [(1, 14, 0)]);
+        assert_eq!(since(&performance, 7), []);
+        assert!(performance.realised.is_empty());
+        assert_eq!(Day::of(TimeMs::new(DAY_MS * 6 + 5).unwrap()).earlier(2), Day(4));
+        assert_eq!(Day(1).earlier(2), Day(0));
+    }
+}

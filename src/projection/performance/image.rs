@@ -1,0 +1,66 @@
+//! Users' figures in the read model's image: user by user, then what is realised where.
+
+use super::{Day, DayRow, Performance, Score, UserRow};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
+};
+use crate::exchange::units::MoneySum;
+use crate::projection::image::{Sizes, hold};
+
+imaged!(Score { realised, volume });
+imaged!(DayRow { day, score });
+imaged!(UserRow { deposited, withdrawn, days });
+
+impl Imaged for Day {
+    #[inline]
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.0.write(sink);
+    }
+
+    #[inline]
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        u32::read(source).map(Day)
+    }
+}
+
+impl Performance {
+    /// Writes every user's days, and what each realised in each market by ascending numbers.
+    pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
+        let Performance { users, realised } = self;
+        for row in users {
+            row.write(sink);
+        }
+        let mut sorted: Vec<(&(UserNo, MarketNo), &MoneySum)> = realised.iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| **key);
+        write_count(sorted.len(), sink);
+        for ((user, market), realised) in sorted {
+            user.write(sink);
+            market.write(sink);
+            realised.write(sink);
+        }
+    }
+
+    /// Reads them.
+    pub(in crate::projection) fn read(
+        sizes: Sizes,
+        source: &mut impl ImageSource,
+    ) -> Result<Performance, BadImage> {
+        let mut performance = Performance::default();
+        for _ in 0..sizes.users {
+            let row = UserRow::read(source)?;
+            hold(row.days.is_sorted_by(|a, b| a.day < b.day), "days out of order")?;
+            performance.users.push(row);
+        }
+        let mut before: Option<(UserNo, MarketNo)> = None;
+        for _ in 0..read_count(source)? {
+            let key = (UserNo::read(source)?, MarketNo::read(source)?);
+            sizes.has_user(key.0)?;
+            sizes.has_market(key.1)?;
+            hold(before.is_none_or(|before| before < key), "realised amounts out of order")?;
+            before = Some(key);
+            performance.realised.insert(key, Imaged::read(source)?);
+        }
+        Ok(performance)
+    }
+}

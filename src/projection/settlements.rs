@@ -1,0 +1,97 @@
+//! What final markets paid, user by user.
+
+mod image;
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::{Lots, Money, MoneySum, Sequence, TimeMs};
+
+/// What a user got for the contracts of a market that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SettlementRow {
+    /// Market.
+    pub market: MarketNo,
+    /// The outcome held. Of free contracts nobody has both, and at an end all are free.
+    pub outcome: Outcome,
+    /// Contracts of it.
+    pub quantity: Lots,
+    /// Money paid for them.
+    pub payout: Money,
+    /// Profit and loss of the user in this market, the pay-out included.
+    pub realised: MoneySum,
+    /// When.
+    pub time: TimeMs,
+    /// The record that paid.
+    pub sequence: Sequence,
+}
+
+/// Every user's settlements.
+#[derive(Debug, Default)]
+pub struct Settlements {
+    /// Oldest first.
+    users: Vec<Vec<SettlementRow>>,
+}
+
+impl Settlements {
+    /// A user's settlements, oldest first.
+    pub fn of(&self, user: UserNo) -> &[SettlementRow] {
+        self.users.get(user.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::UserCreated { user, .. } => {
+                is_next(user.index(), self.users.len())?;
+                self.users.push(Vec::new());
+                Ok(())
+            }
+            Effect::PositionSettled { user, market, yes, no, payout, realised } => {
+                let rows = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+                let held = if yes >= no { (Outcome::Yes, yes) } else { (Outcome::No, no) };
+                let (outcome, quantity) = held;
+                let (time, sequence) = (at.time, at.sequence);
+                rows.push(SettlementRow {
+                    market,
+                    outcome,
+                    quantity,
+                    payout,
+                    realised,
+                    time,
+                    sequence,
+                });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Projection for Settlements {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+
+    #[test]
+    fn each_holder_has_what_was_held_and_paid() {
+        let mut settlements: Settlements = opened();
+        let effects = [settled(RAIN, Outcome::Yes), paid(ANN, 5, 0, 20), paid(BOB, 0, 5, -20)];
+        assert_eq!(fold(&mut settlements, 2, &effects), 0);
+        for (user, outcome, realised) in [(ANN, Outcome::Yes, 20), (BOB, Outcome::No, -20)] {
+            let [row] = settlements.of(user) else { panic!("one settlement") };
+            assert_eq!((row.market, row.outcome, row.quantity), (RAIN, outcome, Lots::new(5)));
+            assert_eq!((row.realised, row.sequence), (MoneySum::new(realised), Sequence::new(2)));
+        }
+        assert_eq!(fold(&mut settlements, 3, &[paid(UserNo(9), 1, 0, 0)]), 1);
+    }
+}

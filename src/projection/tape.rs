@@ -1,0 +1,209 @@
+//! What the public may know of each market's trades: the trades themselves, never whose they are,
+//! and candles of them by the minute and by the hour.
+
+mod candles;
+mod image;
+
+pub use candles::{Bar, Interval};
+
+use super::Projection;
+use super::fault::{Fault, Faults, is_next};
+use crate::exchange::command::Direction;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, TradeId, TradeIndex};
+use crate::exchange::units::{Lots, LotsSum, Sequence, Tick, TimeMs};
+
+use candles::{Candle, Series};
+
+/// A trade, as anybody may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TradeRow {
+    /// Contracts.
+    pub quantity: Lots,
+    /// When.
+    pub time: TimeMs,
+    /// The record that made it.
+    pub sequence: Sequence,
+    /// Which of the record's trades.
+    pub index: TradeIndex,
+    /// Price of yes.
+    pub price: Tick,
+    /// Which way the incoming order bet.
+    pub taker: Direction,
+}
+
+impl TradeRow {
+    /// The outside id, the same that the parties see.
+    pub fn id(&self) -> TradeId {
+        TradeId::of(self.time, self.sequence, self.index)
+    }
+}
+
+/// One market's trades.
+#[derive(Debug, Default)]
+struct MarketTape {
+    /// Oldest first.
+    trades: Vec<TradeRow>,
+    minutes: Series,
+    hours: Series,
+}
+
+/// Every market's trades, 32 bytes each, and 56 bytes for each minute and hour that saw one.
+#[derive(Debug, Default)]
+pub struct Tape {
+    markets: Vec<MarketTape>,
+}
+
+impl Tape {
+    /// A market's trades, oldest first.
+    pub fn trades(&self, market: MarketNo) -> &[TradeRow] {
+        self.market(market).map_or(&[], |tape| &tape.trades)
+    }
+
+    /// Contracts ever traded in a market. O(1).
+    pub fn volume(&self, market: MarketNo) -> LotsSum {
+        self.market(market).map_or(LotsSum::ZERO, |tape| tape.minutes.volume())
+    }
+
+    /// Contracts traded in the minutes that began after `time`. O(log n).
+    pub fn volume_after(&self, market: MarketNo, time: TimeMs) -> LotsSum {
+        self.market(market).map_or(LotsSum::ZERO, |tape| tape.minutes.volume_after(time))
+    }
+
+    /// `count` intervals one after the other, the first beginning at `from`, which must be where
+    /// one begins. Walks what traded: at most 5 minutes of each, or 24 hours.
+    pub fn bars(
+        &self,
+        market: MarketNo,
+        interval: Interval,
+        from: TimeMs,
+        count: usize,
+    ) -> Vec<Bar> {
+        let Some(tape) = self.market(market) else { return Vec::new() };
+        let series = if interval.of_minutes() { &tape.minutes } else { &tape.hours };
+        series.bars(interval, from, count)
+    }
+
+    /// Notes a market's open interest, once a record's trades and holdings are folded.
+    pub(super) fn note_interest(&mut self, market: MarketNo, interest: Lots) {
+        if let Some(tape) = self.markets.get_mut(market.index()) {
+            tape.minutes.note_interest(interest);
+            tape.hours.note_interest(interest);
+        }
+    }
+
+    fn market(&self, market: MarketNo) -> Option<&MarketTape> {
+        self.markets.get(market.index())
+    }
+
+    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
+        match *effect {
+            Effect::MarketCreated { market, .. } => {
+                is_next(market.index(), self.markets.len())?;
+                self.markets.push(MarketTape::default());
+                Ok(())
+            }
+            Effect::TradeMade(trade) => {
+                let tape = self.markets.get_mut(trade.market.index());
+                let tape = tape.ok_or(Fault::UnknownMarket(trade.market))?;
+                let through = tape.minutes.volume().plus(trade.quantity)?;
+                let candle = Candle::of_trade(at.time, trade.price, through);
+                tape.minutes.take(Interval::Minute, &candle);
+                tape.hours.take(Interval::Hour, &candle);
+                tape.trades.push(TradeRow {
+                    quantity: trade.quantity,
+                    time: at.time,
+                    sequence: at.sequence,
+                    index: trade.index,
+                    price: trade.price,
+                    taker: trade.taker_direction,
+                });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Projection for Tape {
+    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        for effect in applied.effects {
+            faults.check(self.fold_effect(applied, effect));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+
+    fn trade(price: u8, quantity: u64) -> Effect {
+        let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price, quantity };
+        let taker = Placed { record: 3, user: BOB, wording: SELL_YES, ..maker };
+        taker.took(0, maker, 0, quantity)
+    }
+
+    fn fold_at(tape: &mut Tape, ms: i64, effects: &[Effect]) {
+        let (time, sequence) = (TimeMs::new(ms).unwrap(), Sequence::new(9));
+        let mut faults = Faults::default();
+        tape.fold(&Applied { sequence, time, effects }, &mut faults);
+        assert_eq!(faults.count(), 0);
+    }
+
+    fn at_ms(ms: i64) -> TimeMs {
+        TimeMs::new(ms).unwrap()
+    }
+
+    /// Prices, volume, interest, trades.
+    type Shown = (Option<[u8; 4]>, u128, u64, u64);
+
+    fn shown(tape: &Tape, interval: Interval, from: i64, count: usize) -> Vec<Shown> {
+        let bars = tape.bars(RAIN, interval, at_ms(from), count);
+        let shown = |bar: &Bar| {
+            let prices = bar.prices.map(|p| [p.open, p.high, p.low, p.close].map(Tick::get));
+            (prices, bar.volume.get(), bar.interest.get(), bar.trades)
+        };
+        bars.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn candles_tell_of_each_interval_and_of_empty_ones() {
+        let mut tape: Tape = opened();
+        fold_at(&mut tape, 60_000, &[trade(50, 5), trade(70, 1), trade(40, 2)]);
+        tape.note_interest(RAIN, Lots::new(8));
+        fold_at(&mut tape, 119_999, &[trade(45, 1)]);
+        tape.note_interest(RAIN, Lots::new(9));
+        fold_at(&mut tape, 240_000, &[trade(60, 3)]);
+        tape.note_interest(RAIN, Lots::new(7));
+        let expected: [Shown; 5] = [
+            (None, 0, 0, 0),
+            (Some([50, 70, 40, 45]), 9, 9, 4),
+            (None, 0, 9, 0),
+            (None, 0, 9, 0),
+            (Some([60; 4]), 3, 7, 1),
+        ];
+        assert_eq!(shown(&tape, Interval::Minute, 0, 5), expected);
+        assert_eq!(shown(&tape, Interval::Minute, 120_000, 1), expected[2..3]);
+        let whole = [(Some([50, 70, 40, 60]), 12, 7, 5), (None, 0, 7, 0)];
+        for interval in [Interval::FiveMinutes, Interval::Hour, Interval::Day] {
+            assert_eq!(shown(&tape, interval, 0, 2), whole);
+        }
+        assert_eq!(tape.volume(RAIN).get(), 12);
+        for (after, volume) in [(0, 12), (59_999, 12), (60_000, 3), (239_999, 3), (240_000, 0)] {
+            assert_eq!(tape.volume_after(RAIN, at_ms(after)).get(), volume, "{after}");
+        }
+        assert_eq!(size_of::<TradeRow>(), 32);
+    }
+
+    #[test]
+    fn the_trades_themselves_are_kept_in_order() {
+        let mut tape: Tape = opened();
+        fold_at(&mut tape, 5, &[trade(50, 5), trade(70, 1)]);
+        let prices: Vec<u8> = tape.trades(RAIN).iter().map(|row| row.price.get()).collect();
+        assert_eq!(prices, [50, 70]);
+        assert_eq!(tape.trades(RAIN)[0].taker, Direction::Down);
+        assert!(tape.trades(MarketNo(7)).is_empty());
+        assert_eq!(fold(&mut Tape::default(), 1, &[trade(50, 5)]), 1);
+    }
+}

@@ -1,0 +1,61 @@
+//! `GET /leaderboard`.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::shapes;
+use super::venue::{PICTURE, Venue};
+
+fn places(client: &Client, query: &str) -> Vec<Value> {
+    let page = client.get(&format!("/leaderboard?{query}")).ok(&shapes::leaderboard());
+    page["places"].as_array().unwrap().clone()
+}
+
+/// Name, profit and loss, volume of each place.
+fn told(client: &Client, query: &str) -> Vec<Value> {
+    let told = |place: &Value| {
+        json!([place["user"]["profileName"], place["realisedPnl"], place["volume"]])
+    };
+    places(client, query).iter().map(told).collect()
+}
+
+#[test]
+fn the_best_come_first_by_what_is_asked() {
+    let venue = Venue::open();
+    let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
+    venue.trader("idle");
+    let (first, second) = (venue.market(), venue.market());
+    venue.trade(&first, &ann, &bob, "0.60", "10");
+    venue.trade(&second, &eve, &bob, "0.50", "4");
+    venue.settle(&first, "no");
+    let by_pnl =
+        [json!(["bob", "6.00", "14"]), json!(["eve", "0.00", "4"]), json!(["ann", "-6.00", "10"])];
+    let by_volume = [by_pnl[0].clone(), by_pnl[2].clone(), by_pnl[1].clone()];
+    for period in ["day", "week", "month", "all"] {
+        // Nothing here is older than a day, unless midnight came in between.
+        if period != "day" {
+            assert_eq!(told(&eve.client, &format!("by=pnl&period={period}")), by_pnl);
+            assert_eq!(told(&eve.client, &format!("by=volume&period={period}")), by_volume);
+        }
+        let page = ann.get(&format!("/leaderboard?period={period}")).ok(&shapes::leaderboard());
+        assert_eq!((&page["by"], &page["period"]), (&json!("pnl"), &json!(period)));
+    }
+    assert_eq!(told(&eve.client, ""), by_pnl);
+    let second = &places(&eve.client, "limit=1&offset=1")[0];
+    let user = json!({"id": eve.id, "profileName": "eve", "profilePic": PICTURE});
+    assert_eq!((&second["rank"], &second["user"]), (&json!(2), &user));
+    let page = eve.get("/leaderboard?limit=1&offset=1").json;
+    assert_eq!(json!([page["total"], page["limit"], page["offset"]]), json!([3, 1, 1]));
+}
+
+#[test]
+fn what_is_no_board_is_named() {
+    let venue = Venue::open();
+    let ask = |query: &str| venue.operator.get(&format!("/leaderboard?{query}"));
+    assert_eq!(ask("").ok(&shapes::leaderboard())["places"], json!([]));
+    ask("by=profit").bad_as("by", "INVALID_VALUE");
+    ask("period=year").bad_as("period", "INVALID_VALUE");
+    ask("limit=101").bad_as("limit", "OUT_OF_BOUNDS");
+    ask("by=&period=&limit=0&user=1").bad(&["by", "period", "limit", "user"]);
+    ask("by=pnl&by=pnl").bad_as("by", "REPEATED");
+}
