@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::units::Money;
 
 /// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 41] = [
+const EXPECTED: [&str; 44] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -35,6 +36,9 @@ const EXPECTED: [&str; 41] = [
     "cancelled SelfTrade by PlaceOrder",
     "cancelled User by CancelOrder",
     "cancelled User by CancelOrders",
+    "charged both",
+    "charged nobody",
+    "charged the taker",
     "moved ACTIVE to CLOSED",
     "moved ACTIVE to SUSPENDED",
     "moved ACTIVE to VOIDED",
@@ -78,8 +82,16 @@ impl Census {
                     self.see(format!("repeated {asked}"));
                 }
                 Effect::Repeated { .. } => self.see(format!("repeated {asked}")),
-                Effect::TradeMade(_) => {
+                Effect::TradeMade(trade) => {
                     trades += 1;
+                    let pays = |party: Party| party.fee > Money::ZERO;
+                    let charged = match (pays(trade.maker), pays(trade.taker)) {
+                        (true, true) => "both",
+                        (true, false) => "the maker",
+                        (false, true) => "the taker",
+                        (false, false) => "nobody",
+                    };
+                    self.see(format!("charged {charged}"));
                     self.see("traded".to_owned());
                 }
                 Effect::OrderCancelled { reason, .. } => {
