@@ -91,7 +91,6 @@ fn fixed_size(kind: &str) -> Option<usize> {
     match kind {
         "u8" | "bool" => Some(1),
         "u16" => Some(2),
-        "u16" => Some(2),
         "u32" => Some(4),
         "u64" | "i64" | "bytes8" => Some(8),
         "bytes12" => Some(12),
@@ -130,7 +129,6 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     match kind {
         "u8" => json!(take(1)[0]),
         "bytes8" => json!(String::from_utf8(take(8)).unwrap()),
-        "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
         "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),

@@ -55,6 +55,7 @@ const PATHS: [(&str, &[&str]); 50] = [
     ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
     ("/admin/users/{id}/deposits", &["POST"]),
     ("/admin/users/{id}/withdrawals", &["POST"]),
+    ("/admin/fees", &["GET"]),
     ("/admin/audit/head", &["GET"]),
     ("/admin/journal", &["GET"]),
 ];
