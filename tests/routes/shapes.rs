@@ -296,6 +296,7 @@ pub fn ledger_line() -> Shape {
         "ORDER_AMENDED",
         "TRADE",
         "MERGE",
+        "FEE",
         "SETTLEMENT",
         "VOID",
     ];
