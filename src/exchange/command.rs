@@ -174,6 +174,31 @@ pub struct PlaceOrder {
     pub client_order_id: Option<Token>,
 }
 
+impl PlaceOrder {
+    /// An order with no conditions and no name that stands until it is cancelled.
+    pub const fn plain(
+        user: UserNo,
+        market: MarketNo,
+        wording: Wording,
+        price: Tick,
+        quantity: Lots,
+    ) -> Self {
+        PlaceOrder {
+            user,
+            market,
+            wording,
+            price,
+            quantity,
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+            client_order_id: None,
+        }
+    }
+}
+
 /// What may be asked: by one user, or by anybody. Later ones allow less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TradingMode {
