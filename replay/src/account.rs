@@ -22,7 +22,7 @@ use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};
 use crate::pass::{Listener, pass};
 use crate::reference::Reference;
-use crate::register::{side_name, spoken};
+use crate::register::spoken;
 use crate::source::Source;
 
 /// The read model that a server had at the moment, as far as it concerns one user.
@@ -164,7 +164,7 @@ fn order(model: &ReadModel, row: &Standing<'_>) -> Value {
         "sequence": order.no.0.get(),
         "market_id": model.catalogue.market(order.market).map(|market| market.id.to_string()),
         "outcome": order.wording.outcome.id(),
-        "side": side_name(order.wording.side),
+        "side": order.wording.side.name(),
         "price": order.wording.yes_price(order.price).to_string(),
         "quantity": order.quantity.to_string(),
         "filled": order.filled.to_string(),

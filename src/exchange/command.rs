@@ -17,6 +17,16 @@ pub enum Side {
     Sell,
 }
 
+impl Side {
+    /// The interface's name of the side.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Side::Buy => "BUY",
+            Side::Sell => "SELL",
+        }
+    }
+}
+
 /// Which way an order bets, and so its side of the market's one book (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
@@ -109,6 +119,17 @@ pub enum TimeInForce {
     ImmediateOrCancel,
     /// `FOK`: whole at once or not at all.
     FillOrKill,
+}
+
+impl TimeInForce {
+    /// The interface's name of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeInForce::GoodTillCancelled { .. } => "GTC",
+            TimeInForce::ImmediateOrCancel => "IOC",
+            TimeInForce::FillOrKill => "FOK",
+        }
+    }
 }
 
 /// What happens when an order meets its owner's own resting order (semantics 4).
@@ -237,6 +258,17 @@ pub enum Role {
     Trader,
     /// Also runs the venue.
     Operator,
+}
+
+impl Role {
+    /// The interface's name of the role.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Reader => "reader",
+            Role::Trader => "trader",
+            Role::Operator => "operator",
+        }
+    }
 }
 
 /// SHA-256 of an API key; the key itself is never journaled.
