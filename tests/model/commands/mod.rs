@@ -194,19 +194,7 @@ pub fn fees_of(pick: u32) -> Fees {
 
 /// A market without texts.
 pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds,
-        fees,
-    }
+    MarketDraft { dispute_window_seconds, fees, ..MarketDraft::plain(deadline) }
 }
 
 /// Picks one of several by a number of any size.
