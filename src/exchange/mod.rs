@@ -17,6 +17,7 @@ pub mod effect;
 pub mod reject;
 pub mod catalogue;
 pub mod lifecycle;
+pub mod fees;
 pub mod orders;
 pub mod book;
 pub mod ledger;
@@ -46,7 +47,7 @@ use reject::Reject;
 use repeats::Repeats;
 use rules::Rules;
 use standing::Standings;
-use units::{Sequence, Tick, TimeMs};
+use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
 /// The whole state of a venue, and the only way to change it.
@@ -147,6 +148,11 @@ impl Exchange {
     /// Orders that stand, on all books together.
     pub const fn open_orders_count(&self) -> u32 {
         self.orders.count()
+    }
+
+    /// All fees that trades have cost, which are the operator's.
+    pub const fn fees(&self) -> MoneySum {
+        self.ledger.fees()
     }
 
     /// All markets with their numbers.

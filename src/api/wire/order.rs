@@ -292,6 +292,7 @@ pub struct FillJson {
     price: Text<Tick>,
     quantity: Text<Lots>,
     liquidity: &'static str,
+    fee: Text<Money>,
     timestamp: Timestamp,
     sequence: u64,
 }
@@ -311,6 +312,7 @@ impl FillJson {
                 Liquidity::Maker => "MAKER",
                 Liquidity::Taker => "TAKER",
             },
+            fee: Text(row.fee),
             timestamp: Timestamp(row.time),
             sequence: row.sequence.get(),
         }
