@@ -205,7 +205,8 @@ fn fields(command: &Command) -> Value {
             "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max,
             "venue_open_orders_max": rules.venue_open_orders_max,
             "money_supply_max": rules.money_supply_max.get(),
-            "repeat_window_seconds": rules.repeat_window_seconds }),
+            "repeat_window_seconds": rules.repeat_window_seconds,
+            "user_names_max": rules.user_names_max }),
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }

@@ -9,7 +9,7 @@ use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::{Charge, FeeRate, Fees};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Position, Terms};
+use super::ledger::{Position, Purse, Terms};
 use super::lifecycle::MarketStatus;
 use super::orders::{Backing, Order, Slot};
 use super::reject::Reject;
@@ -34,6 +34,19 @@ impl Order {
     }
 }
 
+/// What an amend makes of an order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amendment {
+    /// As it stands.
+    pub before: Order,
+    /// As it would be, backed anew.
+    pub order: Order,
+    /// Its owner's, with what backs the order released and not yet set aside anew.
+    pub purse: Purse,
+    /// Whether it keeps its place in the queue.
+    pub kept_place: bool,
+}
+
 impl Exchange {
     /// Places an order.
     pub(super) fn place_order(
@@ -42,21 +55,42 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let mut purse = self.admit_order(terms, at)?;
+        let (order, purse) = self.admit_placing(terms, at)?;
+        Ok(self.carry_placing(terms, order, purse, at, effects)?)
+    }
+
+    /// The order that these terms make, and its owner's purse before it is backed. Every check of
+    /// an order is here.
+    pub(super) fn admit_placing(
+        &self,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(Order, Purse), Stop> {
+        let purse = self.admit_order(terms, at)?;
         let fees = self.market_state(terms.market)?.fees;
         let limit = (terms.wording.direction(), terms.wording.yes_price(terms.price));
         let backing = purse.backing_for(limit, terms.quantity, fees)?;
-        let mut order = Order::new(OrderNo(at.sequence), terms, backing);
+        let order = Order::new(OrderNo(at.sequence), terms, backing);
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
         self.admit_crossing(&order, at)?;
+        Ok((order, purse))
+    }
 
+    /// What comes of an order that was admitted.
+    pub(super) fn carry_placing(
+        &mut self,
+        terms: &PlaceOrder,
+        mut order: Order,
+        mut purse: Purse,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
         effects.push(Effect::OrderAccepted { order: order.no, terms: *terms });
         if terms.time_in_force == TimeInForce::FillOrKill && !self.fillable(&order, at)? {
-            self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects)?;
-            return Ok(());
+            return self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects);
         }
-        purse.lock(order.terms(), backing)?;
+        purse.lock(order.terms(), order.backing)?;
         self.ledger.put(order.user, order.market, purse)?;
         let stopped = self.match_incoming(&mut order, at, effects)?;
         let leftover = match terms.time_in_force {
@@ -65,7 +99,7 @@ impl Exchange {
                 stopped.or(Some(CancelReason::IocRemainder))
             }
         };
-        Ok(self.finish_incoming(order, leftover, effects)?)
+        self.finish_incoming(order, leftover, effects)
     }
 
     /// Changes a resting order. Same price and no larger a quantity keeps its place in the queue;
@@ -78,6 +112,18 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        let amendment = self.admit_amending((user, no), price, quantity, at)?;
+        Ok(self.carry_amending(&amendment, at, effects)?)
+    }
+
+    /// What an amend makes of an order. Every check of an amend is here.
+    pub(super) fn admit_amending(
+        &self,
+        (user, no): (UserNo, OrderNo),
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+        at: Stamp,
+    ) -> Result<Amendment, Stop> {
         self.known_user(user)?;
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
@@ -109,7 +155,21 @@ impl Exchange {
         if !kept_place {
             self.admit_crossing(&order, at)?;
         }
+        Ok(Amendment { before, order, purse, kept_place })
+    }
 
+    /// What comes of an amend that was admitted.
+    pub(super) fn carry_amending(
+        &mut self,
+        amendment: &Amendment,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let Amendment { before, mut order, mut purse, kept_place } = *amendment;
+        let Order { no, user, .. } = order;
+        let slot = self.orders.find(no).ok_or(Broken::Dangling)?;
+        let (remaining_before, remaining) =
+            (before.backing.remaining()?, order.backing.remaining()?);
         effects.push(Effect::OrderAmended {
             order: no,
             user,
@@ -130,13 +190,13 @@ impl Exchange {
             self.market_mut(order.market)?.book.reduce(side, order.price, less)?;
             *self.orders.get_mut(slot)? = order;
             self.tell_position(user, order.market, effects)?;
-            return Ok(self.tell_account(user, effects)?);
+            return self.tell_account(user, effects);
         }
         self.unlink(slot)?;
         self.tell_position(user, order.market, effects)?;
         // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
-        Ok(self.finish_incoming(order, stopped, effects)?)
+        self.finish_incoming(order, stopped, effects)
     }
 
     /// Cancels a resting order.

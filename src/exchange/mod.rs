@@ -28,6 +28,7 @@ pub mod matching;
 pub mod venue;
 pub mod repeats;
 pub mod standing;
+pub mod trial;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -182,8 +183,10 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
+        let came = self.carry_out(record, at, effects);
+        // After it, so that a trial of the record, which forgets nothing, sees what it saw.
         self.forget_repeats(at.time);
-        match self.carry_out(record, at, effects) {
+        match came {
             Ok(()) => Ok(()),
             Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
             Err(Stop::Refused(reject)) => {
@@ -207,10 +210,12 @@ impl Exchange {
             effects.push(Effect::Repeated { first });
             return Ok(());
         }
+        self.admit_names(record)?;
         self.dispatch(&record.command, at, effects)?;
         // An order that was refused or never taken has no name; see `Repeats`.
         if effects.len() != before {
-            self.remember(record, at, effects)?;
+            self.remember(record, at)?;
+            effects.extend(self.kept_until(record, at)?);
         }
         Ok(())
     }

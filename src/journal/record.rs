@@ -252,6 +252,7 @@ struct OpenVenueV1<'a> {
     venue_open_orders_max: u32,
     money_supply_max: i64,
     repeat_window_seconds: u32,
+    user_names_max: u32,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateUserV1<'a> {

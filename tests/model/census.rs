@@ -8,8 +8,9 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::Money;
 use openoutcry::journal::fields::KINDS;
 
-/// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
-const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
+/// Refusals that random commands cannot meet: the venue of a run is open, and not that large, and
+/// a run not that long.
+const OUT_OF_REACH: [Reject; 3] = [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyNames];
 
 /// What a long run must have seen at least once, besides every kind of command and every refusal.
 const EXPECTED: [&str; 44] = [

@@ -59,15 +59,16 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 
 fn rules() -> impl Strategy<Value = Rules> {
     let supply = 1..=MONEY_SUPPLY_CEILING.get();
-    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, supply, any::<u32>());
+    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, supply, any::<(u32, u32)>());
     (any::<u32>(), "[A-Z]{3,8}", limits).prop_map(
-        |(version, currency, (user, venue, supply, window))| Rules {
+        |(version, currency, (user, venue, supply, (window, names)))| Rules {
             version,
             currency,
             user_open_orders_max: user,
             venue_open_orders_max: venue,
             money_supply_max: Money::new(supply),
             repeat_window_seconds: window,
+            user_names_max: names,
         },
     )
 }

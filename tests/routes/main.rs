@@ -53,6 +53,7 @@ mod examples;
 mod methods;
 mod messages;
 mod bodies;
+mod dry_run;
 mod halted;
 mod operations;
 mod metrics;

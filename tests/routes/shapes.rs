@@ -202,6 +202,10 @@ pub fn placed() -> Shape {
     wider(shape, beside())
 }
 
+pub fn tried() -> Shape {
+    wider(placed(), [("dryRun", Bool), ("balance", balance())])
+}
+
 pub fn order() -> Shape {
     let shape = object([
         ("id", Uuid),
@@ -455,6 +459,7 @@ pub fn limits() -> Shape {
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),
         ("cancels", nullable(lane)),
+        ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
     ])
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
@@ -186,6 +187,19 @@ impl PlacedJson {
             beside: BesideJson::of(view, row),
         }
     }
+}
+
+/// What an order would have come to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriedJson {
+    /// As if it were placed; its ids name nothing.
+    #[serde(flatten)]
+    pub placed: PlacedJson,
+    /// Always true, so that nobody takes it for an order.
+    pub dry_run: bool,
+    /// The caller's money after it.
+    pub balance: BalanceJson,
 }
 
 /// The order of one operation among several.

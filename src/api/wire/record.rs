@@ -67,6 +67,7 @@ enum CommandJson<'a> {
         venue_open_orders_max: u32,
         money_supply_max: Text<Money>,
         repeat_window_seconds: u32,
+        user_names_max: u32,
     },
     CreateUser {
         user_id: Id<UserId>,

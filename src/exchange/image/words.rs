@@ -187,6 +187,7 @@ imaged!(Rules {
     venue_open_orders_max,
     money_supply_max,
     repeat_window_seconds,
+    user_names_max,
 });
 imaged!(Heartbeat { until, expired });
 imaged!(Standing { mode, exposure_limit, heartbeat });

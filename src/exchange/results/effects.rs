@@ -150,10 +150,7 @@ wrapped! {
         Outcome::Yes => 1_u8,
         Outcome::No => 2,
     };
-    Side: it => match it {
-        Side::Buy => 1_u8,
-        Side::Sell => 2,
-    };
+    Side: it => if matches!(it, Side::Buy) { 1_u8 } else { 2 };
     Direction: it => match it {
         Direction::Up => 1_u8,
         Direction::Down => 2,
@@ -270,9 +267,10 @@ impl Canonical for Rules {
             venue_open_orders_max,
             money_supply_max,
             repeat_window_seconds,
+            user_names_max,
         } = self;
         put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
-        put!(out; repeat_window_seconds);
+        put!(out; repeat_window_seconds, user_names_max);
     }
 }
 

@@ -42,7 +42,7 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
 }
 
 /// What may follow a venue's currency.
-const VENUE_PARTS: [&str; 5] = ["version", "orders", "venue-orders", "supply", "repeats"];
+const VENUE_PARTS: [&str; 6] = ["version", "orders", "venue-orders", "supply", "repeats", "names"];
 
 /// A command, and the name of what it makes.
 type Named = (Command, Option<String>);
@@ -140,6 +140,7 @@ impl Reader<'_> {
                 "venue-orders" => rules.venue_open_orders_max = self.number()?,
                 "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
                 "repeats" => rules.repeat_window_seconds = self.seconds()?,
+                "names" => rules.user_names_max = self.number()?,
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }

@@ -206,6 +206,9 @@ impl Writer<'_> {
             let ms = u64::from(rules.repeat_window_seconds).saturating_mul(1000);
             self.part("repeats", span(ms));
         }
+        if rules.user_names_max != current.user_names_max {
+            self.part("names", rules.user_names_max.to_string());
+        }
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {

@@ -146,18 +146,28 @@ fn order() -> BoxedStrategy<PlaceOrder> {
 
 fn creation() -> BoxedStrategy<Command> {
     let key = (0..4_u32, proptest::option::of(any::<bool>()), text(), any::<[u8; 32]>());
-    let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX, 0..200_000_u32);
+    let rules = (
+        1..3_u32,
+        text(),
+        1..20_000_u32,
+        any::<u32>(),
+        1..=i64::MAX,
+        (0..200_000_u32, any::<u32>()),
+    );
     prop_oneof![
-        rules.prop_map(|(version, currency, user_open_orders_max, all, supply, window)| {
-            Command::OpenVenue(Rules {
-                version,
-                currency,
-                user_open_orders_max,
-                venue_open_orders_max: all,
-                money_supply_max: Money::new(supply),
-                repeat_window_seconds: window,
-            })
-        }),
+        rules.prop_map(
+            |(version, currency, user_open_orders_max, all, supply, (window, names))| {
+                Command::OpenVenue(Rules {
+                    version,
+                    currency,
+                    user_open_orders_max,
+                    venue_open_orders_max: all,
+                    money_supply_max: Money::new(supply),
+                    repeat_window_seconds: window,
+                    user_names_max: names,
+                })
+            }
+        ),
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
             Command::CreateUser { profile_name, profile_pic }
         }),

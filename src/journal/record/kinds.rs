@@ -67,6 +67,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             venue_open_orders_max: rules.venue_open_orders_max,
             money_supply_max: rules.money_supply_max.get(),
             repeat_window_seconds: rules.repeat_window_seconds,
+            user_names_max: rules.user_names_max,
         }),
         Command::CreateUser { profile_name, profile_pic } => {
             tail.put(CreateUserV1 { profile_name, profile_pic })
@@ -300,6 +301,7 @@ fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
         venue_open_orders_max: venue.venue_open_orders_max,
         money_supply_max: Money::new(venue.money_supply_max),
         repeat_window_seconds: venue.repeat_window_seconds,
+        user_names_max: venue.user_names_max,
     })
 }
 

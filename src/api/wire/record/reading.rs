@@ -252,6 +252,7 @@ fn open_venue(rules: &Rules) -> CommandJson<'_> {
         venue_open_orders_max: rules.venue_open_orders_max,
         money_supply_max: Text(rules.money_supply_max),
         repeat_window_seconds: rules.repeat_window_seconds,
+        user_names_max: rules.user_names_max,
     }
 }
 
