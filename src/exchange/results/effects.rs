@@ -277,7 +277,6 @@ impl Canonical for Rules {
 }
 
 impl Canonical for CategoryDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let CategoryDraft { name, slug } = self;
         put!(out; name, slug);
@@ -285,7 +284,6 @@ impl Canonical for CategoryDraft {
 }
 
 impl Canonical for EventDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
@@ -293,7 +291,6 @@ impl Canonical for EventDraft {
 }
 
 impl Canonical for MarketDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketDraft {
             questions,
@@ -314,7 +311,6 @@ impl Canonical for MarketDraft {
 }
 
 impl Canonical for EventRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             self;
@@ -323,7 +319,6 @@ impl Canonical for EventRevision {
 }
 
 impl Canonical for MarketRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketRevision {
             questions,
