@@ -431,8 +431,7 @@ impl Story {
             }
             _ => return,
         };
-        let figures = json!({ "status": to.name() });
-        self.tell(record, "MARKET", text.to_owned(), figures);
+        self.tell(record, "MARKET", text.to_owned(), json!({ "status": to.name() }));
     }
 }
 
