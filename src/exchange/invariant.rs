@@ -80,7 +80,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Accounts plus 1.00 a pair outstanding plus the fees paid equal deposits less withdrawals; yes
+    /// Accounts, 1.00 a pair outstanding and the fees paid equal deposits less withdrawals; yes
     /// contracts equal no contracts in every market.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = self.ledger.fees();

@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: both pay, each for its own.
+    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: each pays its own fee.
     #[test]
     fn fees_are_told_last_and_apart() {
         let mut statements: Statements = opened();

@@ -287,8 +287,9 @@ pub fn totals(out: &mut impl Write, facts: &Facts, currency: &str) -> io::Result
         out,
         "<p>A yes and a no contract together pay 1.00, whatever happens. So after every record \
          there must be as many yes as no contracts, and the accounts must have paid in, on \
-         balance and besides fees, 1.00 for each pair. That was so after each of the {} records that touched the \
-         market; it was added up from what the records did, apart from the exchange's own \
+         balance and besides fees, 1.00 for each pair. That was so after each of the {} records \
+         that touched the market; it was added up from what the records did, apart from the \
+         exchange's own \
          books.</p>",
         grouped(sums.compared)
     )

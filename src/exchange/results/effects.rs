@@ -275,7 +275,6 @@ impl Canonical for Rules {
 }
 
 impl Canonical for CategoryDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let CategoryDraft { name, slug } = self;
         put!(out; name, slug);
@@ -283,7 +282,6 @@ impl Canonical for CategoryDraft {
 }
 
 impl Canonical for EventDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
@@ -291,7 +289,6 @@ impl Canonical for EventDraft {
 }
 
 impl Canonical for MarketDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketDraft {
             questions,
@@ -312,7 +309,6 @@ impl Canonical for MarketDraft {
 }
 
 impl Canonical for EventRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             self;
@@ -321,7 +317,6 @@ impl Canonical for EventRevision {
 }
 
 impl Canonical for MarketRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketRevision {
             questions,
