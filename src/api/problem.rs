@@ -231,10 +231,15 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
+        | Reject::EventComplete
+        | Reject::EventAlreadyWon
         | Reject::OrderNotOpen
         | Reject::ClientOrderIdReused
         | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
+        | Reject::EventNotExclusive
+        | Reject::EventNotConvertible
+        | Reject::InsufficientContracts
         | Reject::OrderTooLate
         | Reject::QuantityFilled
         | Reject::OpenOrderLimit

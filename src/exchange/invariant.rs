@@ -56,6 +56,9 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
+    /// The markets of an event pay more than they can together.
+    #[error("the markets of an event pay more than they can together")]
+    EventOverpaid,
     /// Orders stand in a market that keeps none.
     #[error("orders stand in a market that keeps none")]
     OrdersInClosedMarket,
@@ -71,6 +74,7 @@ impl Exchange {
     /// Checks everything that is always true. Takes time in proportion to the whole state.
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
+        self.check_events()?;
         self.check_backing()?;
         self.repeats.check()?;
         for (market, _) in self.markets_numbered() {
@@ -79,8 +83,9 @@ impl Exchange {
         Ok(())
     }
 
-    /// Accounts plus 1.00 a pair outstanding equal deposits less withdrawals; yes contracts equal
-    /// no contracts in every market.
+    /// Accounts, plus 1.00 a no contract that a user holds, plus what is left of the 1.00 of each
+    /// converted set, plus what the venue kept, equal deposits less withdrawals; yes contracts
+    /// equal no contracts in every market, those of the sets counted in.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = MoneySum::ZERO;
         let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
@@ -109,11 +114,15 @@ impl Exchange {
                     }
                 }
             }
-            if yes != no {
+            if yes != no.plus(self.sets_in(market)?)? {
                 return Err(Broken::ContractsNotConserved);
             }
-            total = total.plus(SettlementPrice::ONE.times(yes)?)?;
+            total = total.plus(SettlementPrice::ONE.times(no)?)?;
         }
+        for event in self.catalogue.events() {
+            total = total.plus(self.kept_for_sets(event)?)?;
+        }
+        total = total.and(self.ledger.kept())?;
         for (user, _) in self.ledger.accounts() {
             if self.ledger.costs_of(user)? != costs.remove(&user).unwrap_or(MoneySum::ZERO) {
                 return Err(Broken::MoneyNotConserved);

@@ -4,6 +4,7 @@
 //! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
 //! it would buy; contracts of the outcome it closes back the rest, and are used first.
 
+mod conversion;
 mod image;
 
 use rustc_hash::FxHashMap;
@@ -226,6 +227,8 @@ pub struct Ledger {
     costs: Vec<MoneySum>,
     markets: Vec<Holders>,
     net_deposits: MoneySum,
+    /// What sets of contracts left to the venue.
+    kept: MoneySum,
 }
 
 impl Ledger {
@@ -263,6 +266,17 @@ impl Ledger {
     /// All deposits less all withdrawals.
     pub const fn net_deposits(&self) -> MoneySum {
         self.net_deposits
+    }
+
+    /// What the venue has kept.
+    pub const fn kept(&self) -> MoneySum {
+        self.kept
+    }
+
+    /// Gives the venue what belongs to nobody else.
+    pub fn keep(&mut self, amount: Money) -> Result<(), Broken> {
+        self.kept = self.kept.plus(amount)?;
+        Ok(())
     }
 
     /// Adds money from outside.

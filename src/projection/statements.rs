@@ -11,7 +11,7 @@ use super::Projection;
 use super::accounts::Balance;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Sequence, TimeMs};
 
@@ -33,6 +33,9 @@ pub enum Cause {
     Traded(OrderNo),
     /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
     Merged(OrderNo),
+    /// No contracts of an event's markets were exchanged for what they are worth together, and
+    /// yes contracts got for them met their opposites.
+    Converted(EventNo),
     /// A settled market paid for the contracts held.
     Settled(MarketNo),
     /// A voided market did.
@@ -50,6 +53,7 @@ impl Cause {
             Cause::Amended(_) => "ORDER_AMENDED",
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
+            Cause::Converted(_) => "CONVERSION",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
         }
@@ -63,8 +67,17 @@ impl Cause {
             | Cause::Amended(order)
             | Cause::Traded(order)
             | Cause::Merged(order) => Some(order),
-            Cause::Deposited | Cause::Withdrawn | Cause::Settled(_) | Cause::Voided(_) => None,
+            Cause::Deposited
+            | Cause::Withdrawn
+            | Cause::Converted(_)
+            | Cause::Settled(_)
+            | Cause::Voided(_) => None,
         }
+    }
+
+    /// The event in which contracts were converted.
+    pub const fn event(self) -> Option<EventNo> {
+        if let Cause::Converted(event) = self { Some(event) } else { None }
     }
 
     /// The market that paid out.
@@ -222,6 +235,7 @@ impl Projection for Statements {
                 Effect::OrderCancelled { order, .. } => {
                     why = (Some(Cause::Released(*order)), Some(Cause::Merged(*order)));
                 }
+                Effect::Converted { event, .. } => why = both(Cause::Converted(*event)),
                 Effect::MarketMoved { to, .. } => voided = *to == MarketStatus::Voided,
                 Effect::PositionSettled { market, .. } => {
                     why =

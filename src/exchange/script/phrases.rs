@@ -68,6 +68,15 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             };
             format!("{who} holds {holdings}{}", realised_part(*realised))
         }
+        Effect::Converted { user, event, markets, quantity, cash } => {
+            let (user, event) = (names.of_user(*user), names.of_event(*event));
+            let given = names.of_markets(markets);
+            format!("{user} converts no x{quantity} of {given} in {event} for {cash} and yes")
+        }
+        Effect::SetsSettled { event, sets, surplus } => {
+            let event = names.of_event(*event);
+            format!("the sets x{sets} of {event} leave {surplus} to the venue")
+        }
         Effect::PositionSettled { user, market, yes, no, payout, realised } => {
             let who = holder(*user, *market, names);
             let realised = realised_part(*realised);

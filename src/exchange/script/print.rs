@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -93,6 +93,9 @@ impl Writer<'_> {
             Command::CreateCategory(draft) => self.category(name, draft),
             Command::CreateEvent(draft) => {
                 self.part("event", name);
+                if draft.mutually_exclusive {
+                    self.word("exclusive");
+                }
                 self.event_parts(&event_difference(&event_draft(name), draft));
             }
             Command::CreateMarket(draft) => {
@@ -161,6 +164,12 @@ impl Writer<'_> {
                 if let Some(market) = market {
                     self.word(self.names.of_market(*market));
                 }
+            }
+            Command::Convert(Conversion { user, event, markets, quantity }) => {
+                self.user(*user);
+                self.part("convert", self.names.of_event(*event));
+                self.word(self.names.of_markets(markets));
+                self.word(format!("x{quantity}"));
             }
             Command::Heartbeat { user, timeout_seconds } => {
                 self.user(*user);

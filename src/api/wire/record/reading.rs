@@ -88,6 +88,12 @@ impl<'a> Reading<'_, 'a> {
                 user_id: self.user(*user),
                 market_id: market.and_then(|market| self.market(market)),
             },
+            C::Convert(asked) => J::Convert {
+                user_id: self.user(asked.user),
+                event_id: self.event(asked.event),
+                market_ids: asked.markets.as_slice().iter().map(|no| self.market(*no)).collect(),
+                quantity: Text(asked.quantity),
+            },
             C::AdvanceClock => J::AdvanceClock {},
             C::Heartbeat { user, timeout_seconds } => {
                 J::Heartbeat { user_id: self.user(*user), timeout_seconds: *timeout_seconds }
@@ -130,6 +136,7 @@ impl<'a> Reading<'_, 'a> {
             images: &draft.images,
             highlighted: draft.highlighted,
             category_ids: self.categories(&draft.categories),
+            mutually_exclusive: draft.mutually_exclusive,
         }
     }
 
