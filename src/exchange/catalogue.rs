@@ -6,6 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::exclusive::Event;
+use super::fees::{FeeRate, Fees};
 use super::ids::{CategoryNo, EventNo, MarketNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count, write_text,
@@ -110,6 +111,8 @@ pub struct MarketDraft {
     pub highlighted: bool,
     /// Seconds between the announced outcome and the pay-out in which it may be disputed.
     pub dispute_window_seconds: u32,
+    /// What trading costs.
+    pub fees: Fees,
 }
 
 /// A change of an event's texts and flags; `None` leaves as it is.
@@ -148,6 +151,10 @@ pub struct MarketRevision {
     pub categories: Option<Vec<CategoryNo>>,
     /// Whether the market is shown first.
     pub highlighted: Option<bool>,
+    /// What a resting order pays. Only while the market is a DRAFT.
+    pub maker_fee: Option<FeeRate>,
+    /// What an incoming order pays. Only while the market is a DRAFT.
+    pub taker_fee: Option<FeeRate>,
 }
 
 /// What the rules need to know of categories and events.

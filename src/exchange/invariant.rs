@@ -7,6 +7,7 @@ use super::Exchange;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::ids::{MarketNo, UserNo};
+use super::orders::Order;
 use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
 /// Something that can never happen has happened: a defect of this program, or a journal that it
@@ -84,10 +85,13 @@ impl Exchange {
     }
 
     /// Accounts, plus 1.00 a no contract that a user holds, plus what is left of the 1.00 of each
-    /// converted set, plus what the venue kept, equal deposits less withdrawals; yes contracts
-    /// equal no contracts in every market, those of the sets counted in.
+    /// converted set, plus the fees, equal deposits less withdrawals; yes contracts equal no
+    /// contracts in every market, those of the sets counted in.
     fn check_money(&self) -> Result<(), Broken> {
-        let mut total = MoneySum::ZERO;
+        let mut total = self.ledger.fees();
+        if total < MoneySum::ZERO {
+            return Err(Broken::Negative);
+        }
         let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
         for (_, account) in self.ledger.accounts() {
             if account.available.is_negative() || account.reserved.is_negative() {
@@ -122,7 +126,6 @@ impl Exchange {
         for event in self.catalogue.events() {
             total = total.plus(self.kept_for_sets(event)?)?;
         }
-        total = total.and(self.ledger.kept())?;
         for (user, _) in self.ledger.accounts() {
             if self.ledger.costs_of(user)? != costs.remove(&user).unwrap_or(MoneySum::ZERO) {
                 return Err(Broken::MoneyNotConserved);
@@ -140,9 +143,9 @@ impl Exchange {
                 return Err(Broken::QuantityNotConserved);
             }
             let direction = order.direction();
+            self.check_fees(order)?;
             let needed = cash.entry(order.user).or_default();
-            let price = direction.own_price(order.price);
-            *needed = needed.plus(price.times(order.backing.cash)?)?;
+            *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());
             let needed = contracts.entry(holding).or_default();
             *needed = needed.plus(order.backing.contracts)?;
@@ -165,6 +168,15 @@ impl Exchange {
         }
         let unmet = contracts.into_values().any(|lots| !lots.is_zero());
         if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
+    }
+
+    /// For fees is set aside at most what those of the order's cash-backed part can come to.
+    fn check_fees(&self, order: &Order) -> Result<(), Broken> {
+        let fees = self.market(order.market).ok_or(Broken::Dangling)?.fees;
+        let most = fees.reserve(order.direction(), order.price, order.backing.cash)?;
+        let set_aside = order.backing.fees;
+        let within = !set_aside.is_negative() && set_aside <= most;
+        if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
     /// A book is never crossed, its levels add up, and only a live market has one.

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::effect::Holding;
+use super::fees::{Charge, Fees};
 use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::orders::Backing;
@@ -33,7 +34,7 @@ pub struct Position {
     pub yes: Holding,
     /// No contracts.
     pub no: Holding,
-    /// Proceeds, merged pairs and pay-outs so far, less the cost they took.
+    /// Proceeds, merged pairs and pay-outs so far, less the cost they took and all fees.
     pub realised: MoneySum,
 }
 
@@ -101,10 +102,17 @@ pub struct Purse {
 }
 
 impl Purse {
-    /// What would back an order: free contracts of the outcome it closes, then cash.
-    pub fn backing_for(&self, direction: Direction, quantity: Lots) -> Result<Backing, Broken> {
+    /// What would back an order with this limit, a price of yes, in a market with these fees: free
+    /// contracts of the outcome it closes, then cash.
+    pub fn backing_for(
+        &self,
+        (direction, limit): (Direction, Tick),
+        quantity: Lots,
+        fees: Fees,
+    ) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.position.holding(direction.closes()).free()?);
-        Ok(Backing { contracts, cash: quantity.minus(contracts)? })
+        let cash = quantity.minus(contracts)?;
+        Ok(Backing { contracts, cash, fees: fees.reserve(direction, limit, cash)? })
     }
 
     /// Whether there is cash for the cash-backed part of an order with this limit.
@@ -133,8 +141,14 @@ impl Purse {
     }
 
     /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
-    /// that the trade takes.
-    fn fill(&mut self, order: Terms, price: Tick, part: Backing) -> Result<(), Broken> {
+    /// that the trade takes, and pays its fee.
+    fn fill(
+        &mut self,
+        order: Terms,
+        price: Tick,
+        part: Backing,
+        charge: Charge,
+    ) -> Result<(), Broken> {
         let direction = order.direction;
         let own_price = direction.own_price(price);
 
@@ -151,6 +165,10 @@ impl Purse {
         let paid = own_price.times(part.cash)?;
         self.account.reserved = self.account.reserved.take(set_aside)?;
         self.account.available = self.account.available.plus(set_aside.take(paid)?)?;
+        let Charge { from_proceeds, from_reserve, released } = charge;
+        self.account.available = self.account.available.take(from_proceeds)?.plus(released)?;
+        self.account.reserved = self.account.reserved.take(from_reserve)?.take(released)?;
+        self.position.realised = self.position.realised.minus(charge.fee()?)?;
         if !part.cash.is_zero() {
             let gains = self.position.holding_mut(direction.gains());
             gains.receive(part.cash, paid, order.copy_from)?;
@@ -189,9 +207,9 @@ impl Terms {
         self.direction.own_price(self.limit)
     }
 
-    /// The cash that backs an order.
+    /// The cash that backs an order, what its fees may come to included.
     pub fn cash(self, backing: Backing) -> Result<Money, Broken> {
-        Ok(self.own_limit().times(backing.cash)?)
+        Ok(self.own_limit().times(backing.cash)?.plus(backing.fees)?)
     }
 }
 
@@ -227,8 +245,8 @@ pub struct Ledger {
     costs: Vec<MoneySum>,
     markets: Vec<Holders>,
     net_deposits: MoneySum,
-    /// What sets of contracts left to the venue.
-    kept: MoneySum,
+    /// What trading has cost, and what converted sets have left: the operator's.
+    fees: MoneySum,
 }
 
 impl Ledger {
@@ -268,14 +286,14 @@ impl Ledger {
         self.net_deposits
     }
 
-    /// What the venue has kept.
-    pub const fn kept(&self) -> MoneySum {
-        self.kept
+    /// All fees paid, and all that is left of converted sets.
+    pub const fn fees(&self) -> MoneySum {
+        self.fees
     }
 
-    /// Gives the venue what belongs to nobody else.
-    pub fn keep(&mut self, amount: Money) -> Result<(), Broken> {
-        self.kept = self.kept.plus(amount)?;
+    /// Gives the operator what is left of converted sets.
+    pub fn keep(&mut self, surplus: Money) -> Result<(), Broken> {
+        self.fees = self.fees.plus(surplus)?;
         Ok(())
     }
 
@@ -331,9 +349,11 @@ impl Ledger {
         order: Terms,
         price: Tick,
         part: Backing,
+        charge: Charge,
     ) -> Result<Purse, Broken> {
         let mut purse = self.purse(user, market)?;
-        purse.fill(order, price, part)?;
+        purse.fill(order, price, part, charge)?;
+        self.fees = self.fees.plus(charge.fee()?)?;
         self.put(user, market, purse)?;
         Ok(purse)
     }

@@ -31,7 +31,9 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         let mut purse = self.admit_order(terms, at)?;
-        let backing = purse.backing_for(terms.wording.direction(), terms.quantity)?;
+        let fees = self.market_state(terms.market)?.fees;
+        let limit = (terms.wording.direction(), terms.wording.yes_price(terms.price));
+        let backing = purse.backing_for(limit, terms.quantity, fees)?;
         let mut order = Order::new(OrderNo(at.sequence), terms, backing);
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
@@ -76,6 +78,7 @@ impl Exchange {
         if state.status_at(at.time) != MarketStatus::Active {
             return Err(Stop::Refused(Reject::MarketNotActive));
         }
+        let fees = state.fees;
         let mut order = before;
         order.price = price.map_or(before.price, |price| before.wording.yes_price(price));
         order.quantity = quantity.unwrap_or(before.quantity);
@@ -88,7 +91,7 @@ impl Exchange {
 
         let mut purse = self.ledger.purse(user, order.market)?;
         purse.release(before.terms(), before.backing)?;
-        order.backing = purse.backing_for(order.direction(), remaining)?;
+        order.backing = purse.backing_for((order.direction(), order.price), remaining, fees)?;
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
         if !kept_place {
@@ -206,19 +209,22 @@ impl Exchange {
         index: TradeIndex,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
+        let fees = self.market_state(taker.market)?.fees;
         let maker = self.orders.get_mut(slot)?;
         // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
         maker.filled = maker.filled.plus(quantity)?;
+        // Script pitfall_maker_price.
+        let (market, price) = (taker.market, maker.price);
+        let maker_charge = maker.charge(maker_part, price, fees.maker, fees)?;
         let maker = *maker;
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
+        let taker_charge = taker.charge(taker_part, price, fees.taker, fees)?;
 
-        // Script pitfall_maker_price.
-        let (market, price) = (taker.market, maker.price);
-        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
-        self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;
+        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part, maker_charge)?;
+        self.ledger.fill(taker.user, market, taker.terms(), price, taker_part, taker_charge)?;
         self.market_mut(market)?.book.reduce(maker.direction(), price, quantity)?;
         let maker_remaining = maker.backing.remaining()?;
         if maker_remaining.is_zero() {
@@ -234,8 +240,14 @@ impl Exchange {
                 order: taker.no,
                 user: taker.user,
                 remaining: taker.backing.remaining()?,
+                fee: taker_charge.fee()?,
             },
-            maker: Party { order: maker.no, user: maker.user, remaining: maker_remaining },
+            maker: Party {
+                order: maker.no,
+                user: maker.user,
+                remaining: maker_remaining,
+                fee: maker_charge.fee()?,
+            },
         }));
         self.tell_owner(&maker, effects)
     }

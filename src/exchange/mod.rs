@@ -17,6 +17,7 @@ pub mod effect;
 pub mod reject;
 pub mod catalogue;
 pub mod lifecycle;
+pub mod fees;
 pub mod orders;
 pub mod book;
 pub mod ledger;
@@ -276,6 +277,7 @@ impl Exchange {
 mod tests {
     use super::catalogue::{Localized, MarketDraft, Outcome};
     use super::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+    use super::fees::Fees;
     use super::units::{Lots, Money};
     use super::*;
 
@@ -320,6 +322,7 @@ mod tests {
             event: None,
             highlighted: false,
             dispute_window_seconds: 0,
+            fees: Fees::NONE,
         }
     }
 

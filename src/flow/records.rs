@@ -7,6 +7,7 @@ use super::rows::Action;
 use super::{Flow, FlowLine};
 use crate::exchange::catalogue::{Localized, MarketDraft};
 use crate::exchange::command::{Command, Condition, PlaceOrder, Record, SelfTradePrevention};
+use crate::exchange::fees::Fees;
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Money, Sequence, TimeMs};
@@ -104,5 +105,6 @@ fn draft() -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: Fees::NONE,
     }
 }

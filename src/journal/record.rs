@@ -307,6 +307,8 @@ struct CreateMarketV1<'a> {
     event: Option<u32>,
     highlighted: bool,
     dispute_window_seconds: u32,
+    maker_fee: u16,
+    taker_fee: u16,
 }
 #[derive(Encode, BorrowDecode)]
 struct ReviseEventV1<'a> {
@@ -329,6 +331,8 @@ struct ReviseMarketV1<'a> {
     deadline: Option<i64>,
     categories: Option<Vec<u32>>,
     highlighted: Option<bool>,
+    maker_fee: Option<u16>,
+    taker_fee: Option<u16>,
 }
 #[derive(Encode, Decode)]
 struct PublishMarketV1 {

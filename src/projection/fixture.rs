@@ -7,6 +7,7 @@ use crate::exchange::command::{
     Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use crate::exchange::effect::{Applied, CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::fees::Fees;
 use crate::exchange::ids::{EventNo, MarketNo, OrderNo, TradeIndex, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, MoneySum, Sequence, SettlementPrice, Tick, TimeMs};
@@ -68,6 +69,7 @@ pub fn market(market: MarketNo, event: Option<EventNo>) -> Effect {
         event,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: Fees::NONE,
     };
     Effect::MarketCreated { market, draft: Box::new(draft) }
 }
@@ -158,6 +160,7 @@ impl Placed {
             order: order(placed.record),
             user: placed.user,
             remaining: Lots::new(remaining),
+            fee: Money::ZERO,
         };
         Effect::TradeMade(Trade {
             index: TradeIndex(0),

@@ -36,6 +36,8 @@ pub enum Cause {
     /// No contracts of an event's markets were exchanged for what they are worth together, and
     /// yes contracts got for them met their opposites.
     Converted(EventNo),
+    /// What an order's trade cost besides.
+    Fee(OrderNo),
     /// A settled market paid for the contracts held.
     Settled(MarketNo),
     /// A voided market did.
@@ -54,6 +56,7 @@ impl Cause {
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
             Cause::Converted(_) => "CONVERSION",
+            Cause::Fee(_) => "FEE",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
         }
@@ -66,7 +69,8 @@ impl Cause {
             | Cause::Released(order)
             | Cause::Amended(order)
             | Cause::Traded(order)
-            | Cause::Merged(order) => Some(order),
+            | Cause::Merged(order)
+            | Cause::Fee(order) => Some(order),
             Cause::Deposited
             | Cause::Withdrawn
             | Cause::Converted(_)
@@ -125,6 +129,20 @@ pub struct Statements {
     users: Vec<Vec<Line>>,
 }
 
+/// Why an account changed. `None` is for what must not have happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Why {
+    /// What moved between its two parts.
+    inside: Option<Cause>,
+    /// What came or went.
+    outside: Option<Cause>,
+    /// How much of what went was fees, and for which order.
+    fee: (Money, Option<Cause>),
+}
+
+/// No fees.
+const NO_FEE: (Money, Option<Cause>) = (Money::ZERO, None);
+
 /// The order that a record is about. Its owner hears once, at the end, what came of all of it.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
@@ -132,6 +150,8 @@ struct Incoming {
     order: OrderNo,
     amended: bool,
     traded: bool,
+    /// The fees of its trades.
+    fees: Money,
     /// How the account stands, if that was told.
     stands: Option<Balance>,
 }
@@ -158,15 +178,20 @@ impl Statements {
         self.users.get(user.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes down how an account stands now: what moved between its parts, for the reason `inside`,
-    /// then what came or went, for the reason `outside`. `None` is for what must not have happened.
+    /// Takes down how an account stands now: what moved between its parts, what came or went, and
+    /// last the fees, each for its reason.
     fn stands(
         &mut self,
         at: &Applied<'_>,
         (user, now): (UserNo, Balance),
-        inside: Option<Cause>,
-        outside: Option<Cause>,
+        why: Why,
     ) -> Result<(), Fault> {
+        let Why { inside, outside, fee: (fee, fee_cause) } = why;
+        if fee != Money::ZERO {
+            let besides = Balance { available: now.available.plus(fee)?, ..now };
+            self.stands(at, (user, besides), Why { fee: NO_FEE, ..why })?;
+            return self.stands(at, (user, now), Why { outside: fee_cause, ..Why::default() });
+        }
         let lines = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         let before = lines.last().map_or_else(Balance::default, |line| line.after);
         if before == now {
@@ -192,7 +217,7 @@ impl Statements {
 
     /// The end of the record for the owner of the order that it is about.
     fn conclude(&mut self, at: &Applied<'_>, incoming: Incoming) -> Result<(), Fault> {
-        let Incoming { user, order, amended, traded, stands } = incoming;
+        let Incoming { user, order, amended, traded, fees, stands } = incoming;
         let Some(now) = stands else { return Ok(()) };
         let before = self.lines(user).last().map_or(Money::ZERO, |line| line.after.reserved);
         let inside = match (amended, now.reserved < before) {
@@ -202,15 +227,16 @@ impl Statements {
             (false, true) => Cause::Released(order),
         };
         let outside = if traded { Cause::Traded(order) } else { Cause::Merged(order) };
-        self.stands(at, (user, now), Some(inside), Some(outside))
+        let fee = (fees, Some(Cause::Fee(order)));
+        self.stands(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
     }
 }
 
 impl Projection for Statements {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         let mut incoming: Option<Incoming> = None;
-        // Why the next account that is told of changed: what moved inside it, what came or went.
-        let mut why: (Option<Cause>, Option<Cause>) = (None, None);
+        // Why the next account that is told of changed.
+        let mut why = Why::default();
         let mut voided = false;
         for effect in applied.effects {
             match effect {
@@ -229,11 +255,14 @@ impl Projection for Statements {
                 Effect::TradeMade(trade) => {
                     if let Some(incoming) = &mut incoming {
                         incoming.traded = true;
+                        faults.check(incoming.pay(trade.taker.fee));
                     }
                     why = both(Cause::Traded(trade.maker.order));
+                    why.fee = (trade.maker.fee, Some(Cause::Fee(trade.maker.order)));
                 }
                 Effect::OrderCancelled { order, .. } => {
-                    why = (Some(Cause::Released(*order)), Some(Cause::Merged(*order)));
+                    let (inside, outside) = (Cause::Released(*order), Cause::Merged(*order));
+                    why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
                 }
                 Effect::Converted { event, .. } => why = both(Cause::Converted(*event)),
                 Effect::MarketMoved { to, .. } => voided = *to == MarketStatus::Voided,
@@ -245,9 +274,9 @@ impl Projection for Statements {
                     let now = Balance { available: *available, reserved: *reserved };
                     match &mut incoming {
                         Some(incoming) if incoming.user == *user => incoming.stands = Some(now),
-                        _ => faults.check(self.stands(applied, (*user, now), why.0, why.1)),
+                        _ => faults.check(self.stands(applied, (*user, now), why)),
                     }
-                    why = (None, None);
+                    why = Why::default();
                 }
                 _ => {}
             }
@@ -260,12 +289,17 @@ impl Projection for Statements {
 
 impl Incoming {
     const fn new(user: UserNo, order: OrderNo, amended: bool) -> Incoming {
-        Incoming { user, order, amended, traded: false, stands: None }
+        Incoming { user, order, amended, traded: false, fees: Money::ZERO, stands: None }
+    }
+
+    fn pay(&mut self, fee: Money) -> Result<(), Fault> {
+        self.fees = self.fees.plus(fee)?;
+        Ok(())
     }
 }
 
-const fn both(cause: Cause) -> (Option<Cause>, Option<Cause>) {
-    (Some(cause), Some(cause))
+const fn both(cause: Cause) -> Why {
+    Why { inside: Some(cause), outside: Some(cause), fee: NO_FEE }
 }
 
 #[cfg(test)]

@@ -320,6 +320,7 @@ pub struct FillJson {
     price: Text<Tick>,
     quantity: Text<Lots>,
     liquidity: &'static str,
+    fee: Text<Money>,
     timestamp: Timestamp,
     sequence: u64,
 }
@@ -339,6 +340,7 @@ impl FillJson {
                 Liquidity::Maker => "MAKER",
                 Liquidity::Taker => "TAKER",
             },
+            fee: Text(row.fee),
             timestamp: Timestamp(row.time),
             sequence: row.sequence.get(),
         }

@@ -133,6 +133,7 @@ impl Exchange {
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
+            fees: Imaged::read(source)?,
             window_end: Imaged::read(source)?,
             winner: Imaged::read(source)?,
             settled_at: Imaged::read(source)?,
@@ -172,6 +173,7 @@ impl Market {
             status,
             deadline,
             dispute_window_seconds,
+            fees,
             window_end,
             winner,
             settled_at,
@@ -182,6 +184,7 @@ impl Market {
         status.write(sink);
         deadline.write(sink);
         dispute_window_seconds.write(sink);
+        fees.write(sink);
         window_end.write(sink);
         winner.write(sink);
         settled_at.write(sink);

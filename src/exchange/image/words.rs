@@ -9,6 +9,7 @@ use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Holding};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
     Token, TradeIndex, UserId, UserNo,
@@ -59,7 +60,7 @@ macro_rules! bounded {
     )*};
 }
 
-bounded!(Tick(u8), SettlementPrice(u8), TimeMs(i64));
+bounded!(Tick(u8), SettlementPrice(u8), FeeRate(u16), TimeMs(i64));
 
 /// Dense numbers.
 macro_rules! numbers {
@@ -193,9 +194,11 @@ imaged!(MarketDraft {
     event,
     highlighted,
     dispute_window_seconds,
+    fees,
 });
 imaged!(Wording { outcome, side });
-imaged!(Backing { contracts, cash });
+imaged!(Backing { contracts, cash, fees });
+imaged!(Fees { maker, taker });
 imaged!(Holding { held, locked, cost, copy_from });
 imaged!(Account { available, reserved });
 imaged!(Position { yes, no, realised });

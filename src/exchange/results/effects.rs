@@ -9,6 +9,7 @@ use crate::exchange::command::{
     TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
@@ -127,6 +128,7 @@ wrapped! {
     bool: it => u8::from(*it);
     Tick: it => it.get();
     SettlementPrice: it => it.get();
+    FeeRate: it => it.get();
     Lots: it => it.get();
     Money: it => it.get();
     MoneySum: it => it.get();
@@ -323,9 +325,10 @@ impl Canonical for MarketDraft {
             event,
             highlighted,
             dispute_window_seconds,
+            fees: Fees { maker, taker },
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; event, highlighted, dispute_window_seconds);
+        put!(out; event, highlighted, dispute_window_seconds, maker, taker);
     }
 }
 
@@ -350,9 +353,11 @@ impl Canonical for MarketRevision {
             deadline,
             categories,
             highlighted,
+            maker_fee,
+            taker_fee,
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; highlighted);
+        put!(out; highlighted, maker_fee, taker_fee);
     }
 }
 
@@ -380,8 +385,8 @@ impl Canonical for PlaceOrder {
 impl Canonical for Party {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
-        let Party { order, user, remaining } = self;
-        put!(out; order, user, remaining);
+        let Party { order, user, remaining, fee } = self;
+        put!(out; order, user, remaining, fee);
     }
 }
 

@@ -22,7 +22,8 @@
 //! event storms [exclusive] [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
 //!              [highlighted yes|no] [in weather,sport]
 //! market rain [questions TEXTS] [descriptions TEXTS] [yes TEXTS] [no TEXTS] [logo "url"]
-//!             [until MOMENT] [in weather,sport] [highlighted yes|no] [of storms] [window SPAN]
+//!             [until MOMENT] [in weather,sport] [highlighted yes|no] [maker 0.0200] [taker 0.0700]
+//!             [of storms] [window SPAN]
 //! revise event storms ...      with the parts of an event but `exclusive`
 //! revise market rain ...       with the parts of a market but the last two
 //! publish rain                 suspend, close, dispute likewise

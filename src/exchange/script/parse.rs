@@ -7,6 +7,7 @@ use super::super::command::{
     BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
     Side, TimeInForce, TradingMode, Wording,
 };
+use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Money, SettlementPrice, Tick};
@@ -242,6 +243,8 @@ impl Reader<'_> {
                 "until" => revision.deadline = Some(self.moment()?),
                 "in" => revision.categories = Some(self.categories()?),
                 "highlighted" => revision.highlighted = Some(self.flag()?),
+                "maker" => revision.maker_fee = Some(self.unit("a rate", FeeRate::parse)?),
+                "taker" => revision.taker_fee = Some(self.unit("a rate", FeeRate::parse)?),
                 "of" => parts.event = Some(self.event()?),
                 "window" => parts.window_seconds = Some(self.seconds()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),

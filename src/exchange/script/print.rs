@@ -271,6 +271,11 @@ impl Writer<'_> {
         self.moment_part("until", revision.deadline);
         self.categories(revision.categories.as_deref());
         self.flag("highlighted", revision.highlighted);
+        for (keyword, rate) in [("maker", revision.maker_fee), ("taker", revision.taker_fee)] {
+            if let Some(rate) = rate {
+                self.part(keyword, rate.to_string());
+            }
+        }
         if let Some(event) = parts.event {
             self.part("of", self.names.of_event(event));
         }

@@ -12,6 +12,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder, Wording};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
 };
@@ -231,6 +232,8 @@ fn market(draft: &MarketDraft) -> CreateMarketV1<'_> {
         event: draft.event.map(|event| event.0),
         highlighted: draft.highlighted,
         dispute_window_seconds: draft.dispute_window_seconds,
+        maker_fee: draft.fees.maker.get(),
+        taker_fee: draft.fees.taker.get(),
     }
 }
 
@@ -257,6 +260,8 @@ fn market_revision(market: MarketNo, revision: &MarketRevision) -> ReviseMarketV
         deadline: revision.deadline.map(TimeMs::get),
         categories: revision.categories.as_deref().map(numbers),
         highlighted: revision.highlighted,
+        maker_fee: revision.maker_fee.map(FeeRate::get),
+        taker_fee: revision.taker_fee.map(FeeRate::get),
     }
 }
 
@@ -348,6 +353,10 @@ fn market_draft_of(market: CreateMarketV1<'_>) -> Result<Command, BadField> {
         event: market.event.map(EventNo),
         highlighted: market.highlighted,
         dispute_window_seconds: market.dispute_window_seconds,
+        fees: Fees {
+            maker: fields::fee_rate(market.maker_fee, "maker_fee")?,
+            taker: fields::fee_rate(market.taker_fee, "taker_fee")?,
+        },
     })))
 }
 
@@ -373,6 +382,8 @@ fn market_revision_of(market: ReviseMarketV1<'_>) -> Result<Command, BadField> {
         deadline: fields::time_option(market.deadline, "deadline")?,
         categories: market.categories.map(categories),
         highlighted: market.highlighted,
+        maker_fee: fields::fee_rate_option(market.maker_fee, "maker_fee")?,
+        taker_fee: fields::fee_rate_option(market.taker_fee, "taker_fee")?,
     });
     Ok(Command::ReviseMarket { market: MarketNo(market.market), revision })
 }

@@ -22,7 +22,8 @@ impl Imaged for Cause {
             Cause::Merged(_) => 7,
             Cause::Settled(_) => 8,
             Cause::Voided(_) => 9,
-            Cause::Converted(_) => 10,
+            Cause::Fee(_) => 10,
+            Cause::Converted(_) => 11,
         };
         code.write(sink);
         if let Some(order) = self.order() {
@@ -48,7 +49,8 @@ impl Imaged for Cause {
             7 => Cause::Merged(Imaged::read(source)?),
             8 => Cause::Settled(Imaged::read(source)?),
             9 => Cause::Voided(Imaged::read(source)?),
-            10 => Cause::Converted(Imaged::read(source)?),
+            10 => Cause::Fee(Imaged::read(source)?),
+            11 => Cause::Converted(Imaged::read(source)?),
             _ => return Err(BadImage::Value("Cause")),
         })
     }

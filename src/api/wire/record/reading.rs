@@ -155,6 +155,8 @@ impl<'a> Reading<'_, 'a> {
             highlighted: draft.highlighted,
             category_ids: self.categories(&draft.categories),
             dispute_window_seconds: draft.dispute_window_seconds,
+            maker_fee: Text(draft.fees.maker),
+            taker_fee: Text(draft.fees.taker),
         }
     }
 
@@ -181,6 +183,8 @@ impl<'a> Reading<'_, 'a> {
             deadline: revision.deadline.map(Timestamp),
             highlighted: revision.highlighted,
             category_ids: revision.categories.as_deref().map(|all| self.categories(all)),
+            maker_fee: revision.maker_fee.map(Text),
+            taker_fee: revision.taker_fee.map(Text),
         };
         CommandJson::ReviseMarket { market_id: self.market(market), revision }
     }
