@@ -101,6 +101,7 @@ pub fn event() -> Shape {
         ("descriptions", localized()),
         ("images", list(Url)),
         ("highlighted", Bool),
+        ("mutuallyExclusive", Bool),
         ("markets", list(market)),
         ("createdAt", Moment),
         ("updatedAt", Moment),
@@ -108,14 +109,27 @@ pub fn event() -> Shape {
 }
 
 pub fn event_detail() -> Shape {
+    let field = object([("bestBid", nullable(MONEY)), ("bestAsk", nullable(MONEY))]);
     wider(
         event(),
         [
             ("categories", list(category())),
             ("categoryIds", list(Uuid)),
             ("publishedAt", nullable(Moment)),
+            ("field", nullable(field)),
         ],
     )
+}
+
+pub fn conversion() -> Shape {
+    object([
+        ("eventId", Uuid),
+        ("marketIds", list(Uuid)),
+        ("receivedMarketIds", list(Uuid)),
+        ("quantity", QUANTITY),
+        ("cash", MONEY),
+        ("sequence", Integer),
+    ])
 }
 
 pub fn trade_activity() -> Shape {
@@ -288,6 +302,7 @@ pub fn ledger_line() -> Shape {
         "ORDER_AMENDED",
         "TRADE",
         "MERGE",
+        "CONVERSION",
         "SETTLEMENT",
         "VOID",
     ];
@@ -298,6 +313,7 @@ pub fn ledger_line() -> Shape {
         ("cause", OneOf(causes)),
         ("orderId", nullable(Uuid)),
         ("marketId", nullable(Uuid)),
+        ("eventId", nullable(Uuid)),
         ("available", MONEY),
         ("reserved", MONEY),
         ("availableAfter", MONEY),
