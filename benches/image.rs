@@ -76,6 +76,7 @@ fn market() -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 

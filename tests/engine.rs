@@ -345,6 +345,7 @@ fn draft(deadline: TimeMs) -> Command {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }))
 }
 

@@ -119,6 +119,7 @@ fn draft() -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 

@@ -18,6 +18,7 @@ use openoutcry::exchange::command::{
     TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::effect::{Effect, Party};
+use openoutcry::exchange::fees::FeeRate;
 use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::results::{
     EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect,
@@ -90,6 +91,7 @@ fn fixed_size(kind: &str) -> Option<usize> {
     match kind {
         "u8" | "bool" => Some(1),
         "u16" => Some(2),
+        "u16" => Some(2),
         "u32" => Some(4),
         "u64" | "i64" | "bytes8" => Some(8),
         "bytes12" => Some(12),
@@ -128,6 +130,7 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     match kind {
         "u8" => json!(take(1)[0]),
         "bytes8" => json!(String::from_utf8(take(8)).unwrap()),
+        "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
         "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),
@@ -225,7 +228,8 @@ fn fields(command: &Command) -> Value {
             "no_text": texts(&market.no_text), "logo": market.logo,
             "deadline": market.deadline.get(), "categories": numbers(&market.categories),
             "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
-            "dispute_window_seconds": market.dispute_window_seconds }),
+            "dispute_window_seconds": market.dispute_window_seconds,
+            "maker_fee": market.fees.maker.get(), "taker_fee": market.fees.taker.get() }),
         Command::ReviseEvent { event, revision } => json!({ "event": event.0,
             "titles": texts_option(revision.titles.as_ref()),
             "sub_titles": texts_option(revision.sub_titles.as_ref()),
@@ -239,7 +243,9 @@ fn fields(command: &Command) -> Value {
             "no_text": texts_option(revision.no_text.as_ref()), "logo": revision.logo,
             "deadline": revision.deadline.map(TimeMs::get),
             "categories": revision.categories.as_deref().map(numbers),
-            "highlighted": revision.highlighted }),
+            "highlighted": revision.highlighted,
+            "maker_fee": revision.maker_fee.map(FeeRate::get),
+            "taker_fee": revision.taker_fee.map(FeeRate::get) }),
         Command::PublishMarket { market }
         | Command::SuspendMarket { market }
         | Command::CloseMarket { market }

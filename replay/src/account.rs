@@ -12,7 +12,7 @@ use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::{Applied, Effect, Party};
 use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
 use openoutcry::exchange::orders::Order;
-use openoutcry::exchange::units::TimeMs;
+use openoutcry::exchange::units::{MoneySum, Overflow, TimeMs};
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::accounts::UserRow;
 use openoutcry::projection::positions::{PositionRow, Resolution};
@@ -32,6 +32,8 @@ struct Reader {
     model: ReadModel,
     /// The user's orders that stand, with the time at which each was placed.
     open: BTreeMap<OrderNo, TimeMs>,
+    /// What the user's fills have cost besides.
+    fees: MoneySum,
     /// The effects of the record at hand that concern the user.
     kept: Vec<Effect>,
 }
@@ -39,7 +41,7 @@ struct Reader {
 impl Reader {
     fn of(named: Reference) -> Reader {
         let (model, open, kept) = (ReadModel::new(), BTreeMap::new(), Vec::new());
-        Reader { named, user: None, model, open, kept }
+        Reader { named, user: None, model, open, fees: MoneySum::ZERO, kept }
     }
 
     /// Whether an effect is the user's own, or names somebody or something that the user's
@@ -61,8 +63,8 @@ impl Reader {
         }
     }
 
-    /// Keeps the list of the user's open orders.
-    fn follow_orders(&mut self, record: &Record, effect: &Effect) {
+    /// Keeps the list of the user's open orders, and the sum of the fees.
+    fn follow_orders(&mut self, record: &Record, effect: &Effect) -> Result<(), Overflow> {
         match effect {
             Effect::UserCreated { user, .. }
                 if self.named.names_user(UserId::derive(record.time, record.sequence, 0)) =>
@@ -76,7 +78,10 @@ impl Reader {
                 self.open.remove(order);
             }
             Effect::TradeMade(trade) => {
-                for Party { order, remaining, .. } in [trade.taker, trade.maker] {
+                for Party { order, user, remaining, fee } in [trade.taker, trade.maker] {
+                    if self.user == Some(user) {
+                        self.fees = self.fees.plus(fee)?;
+                    }
                     if remaining.is_zero() {
                         self.open.remove(&order);
                     }
@@ -84,6 +89,7 @@ impl Reader {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -96,7 +102,7 @@ impl Listener for Reader {
     ) -> Result<(), Failure> {
         self.kept.clear();
         for effect in effects {
-            self.follow_orders(record, effect);
+            self.follow_orders(record, effect)?;
             if self.concerns(effect) {
                 self.kept.push(effect.clone());
             }
@@ -129,7 +135,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
     let orders: Vec<Standing<'_>> = standing.collect();
-    let text = text(&model, row, &positions, &orders);
+    let text = text(&model, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
         "sequence": model.watermark().get(),
@@ -139,6 +145,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         "currency": model.accounts.currency(),
         "available": row.balance.available.to_string(),
         "reserved": row.balance.reserved.to_string(),
+        "fees_paid": reader.fees.to_string(),
         "positions": positions.iter().map(|row| position(&model, row)).collect::<Vec<_>>(),
         "open_orders": orders.iter().map(|row| order(&model, row)).collect::<Vec<_>>(),
     });
@@ -176,6 +183,7 @@ fn order(model: &ReadModel, row: &Standing<'_>) -> Value {
 fn text(
     model: &ReadModel,
     user: &UserRow,
+    fees: MoneySum,
     positions: &[&PositionRow],
     orders: &[Standing<'_>],
 ) -> String {
@@ -185,7 +193,8 @@ fn text(
     };
     let currency = model.accounts.currency();
     let mut text = format!(
-        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n",
+        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n\
+         fees paid  {fees} {currency}\n",
         user.profile_name,
         user.id,
         model.watermark(),

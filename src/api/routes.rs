@@ -11,8 +11,8 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi, operations,
-    orders, positions, statement, switches, tape,
+    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
+    operations, orders, positions, statement, switches, tape,
 };
 use crate::exchange::command::Role;
 

@@ -7,9 +7,7 @@ use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use super::command::{Direction, KeyHash, PlaceOrder, Role, TradingMode};
-use super::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, TradeIndex, UserNo,
-};
+use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, TradeIndex, UserNo};
 use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;

@@ -155,7 +155,8 @@ impl Exchange {
             }
             let mut announced = 0_u32;
             for market in &event.markets {
-                announced = announced.saturating_add(ticks(self.market_state(*market)?.announced()));
+                announced =
+                    announced.saturating_add(ticks(self.market_state(*market)?.announced()));
             }
             if announced > whole() {
                 return Err(Broken::EventOverpaid);

@@ -18,7 +18,7 @@ use std::fmt;
 
 use super::command::Direction;
 use super::invariant::Broken;
-use super::orders::{Backing, Order};
+use super::orders::Backing;
 use super::units::write_decimal;
 use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError, parse_scaled};
 
@@ -130,28 +130,27 @@ impl Charge {
     }
 }
 
-impl Order {
-    /// Charges a fill at yes-price `price` that took this part of the order's backing, at `rate`,
-    /// one of the two of its market.
-    pub(super) fn charge(
+impl Backing {
+    /// Charges a fill at yes-price `price` that took this part of an order's backing, at `rate`,
+    /// one of the two of its market. `limit` is the order's, a price of yes.
+    pub fn charge(
         &mut self,
+        (direction, limit): (Direction, Tick),
         part: Backing,
         price: Tick,
-        rate: FeeRate,
-        fees: Fees,
+        (rate, fees): (FeeRate, Fees),
     ) -> Result<Charge, Broken> {
         if fees == Fees::NONE {
             return Ok(Charge::default());
         }
-        let direction = self.direction();
         let due = rate.of_fill(price, part.remaining()?)?;
         let proceeds = direction.own_price(price).complement().times(part.contracts)?;
         let from_proceeds = due.min(proceeds);
-        let from_reserve = due.take(from_proceeds)?.min(self.backing.fees);
-        let left = self.backing.fees.take(from_reserve)?;
-        let needed = fees.reserve(direction, self.price, self.backing.cash)?;
-        self.backing.fees = left.min(needed);
-        let released = left.take(self.backing.fees)?;
+        let from_reserve = due.take(from_proceeds)?.min(self.fees);
+        let left = self.fees.take(from_reserve)?;
+        let needed = fees.reserve(direction, limit, self.cash)?;
+        self.fees = left.min(needed);
+        let released = left.take(self.fees)?;
         Ok(Charge { from_proceeds, from_reserve, released })
     }
 }
@@ -225,34 +224,13 @@ mod tests {
             fills in prop::collection::vec((1_u64..40, 1_u8..=99, any::<bool>(), 0_u64..20), 1..60),
             unfilled in 0_u64..5_000_000,
         ) {
-            use crate::exchange::command::{
-                Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
-            };
-            use crate::exchange::catalogue::Outcome;
-            use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
-            use crate::exchange::units::Sequence;
             let rate = |rate| FeeRate::new(rate).unwrap();
             let fees = Fees { maker: rate(maker), taker: rate(taker) };
-            let side = if up { Side::Buy } else { Side::Sell };
+            let direction = if up { Direction::Up } else { Direction::Down };
             let cash = unfilled + fills.iter().map(|(cash, ..)| cash).sum::<u64>();
-            let terms = PlaceOrder {
-                user: UserNo(0),
-                market: MarketNo(0),
-                wording: Wording { outcome: Outcome::Yes, side },
-                price: tick(limit),
-                quantity: Lots::new(cash),
-                time_in_force: TimeInForce::ImmediateOrCancel,
-                self_trade: SelfTradePrevention::CancelTaker,
-                condition: Condition::Unconditional,
-                valid_until: None,
-                copy_from: None,
-                client_order_id: None,
-            };
-            let direction = terms.wording.direction();
             let set_aside = fees.reserve(direction, tick(limit), Lots::new(cash)).unwrap();
-            let backing =
+            let mut backing =
                 Backing { contracts: Lots::ZERO, cash: Lots::new(cash), fees: set_aside };
-            let mut order = Order::new(OrderNo(Sequence::new(1)), &terms, backing);
             let mut gone = 0;
             for (cash, price, maker, contracts) in fills {
                 let reached = if up { price.min(limit) } else { price.max(limit) };
@@ -261,18 +239,19 @@ mod tests {
                     cash: Lots::new(cash),
                     fees: Money::ZERO,
                 };
-                order.backing.cash = order.backing.cash.minus(part.cash).unwrap();
+                backing.cash = backing.cash.minus(part.cash).unwrap();
                 let rate = if maker { fees.maker } else { fees.taker };
-                let charge = order.charge(part, tick(reached), rate, fees).unwrap();
+                let at = (direction, tick(limit));
+                let charge = backing.charge(at, part, tick(reached), (rate, fees)).unwrap();
                 let due = rate.of_fill(tick(reached), part.remaining().unwrap()).unwrap();
                 prop_assert_eq!(charge.fee().unwrap(), due);
                 gone += charge.from_reserve.get() + charge.released.get();
-                let needed = fees.reserve(direction, tick(limit), order.backing.cash).unwrap();
-                prop_assert!(order.backing.fees <= needed);
+                let needed = fees.reserve(direction, tick(limit), backing.cash).unwrap();
+                prop_assert!(backing.fees <= needed);
             }
-            prop_assert_eq!(set_aside.get() - gone, order.backing.fees.get());
-            let done = order.backing.cash.is_zero();
-            prop_assert!(!done || order.backing.fees == Money::ZERO, "something stays set aside");
+            prop_assert_eq!(set_aside.get() - gone, backing.fees.get());
+            let done = backing.cash.is_zero();
+            prop_assert!(!done || backing.fees == Money::ZERO, "something stays set aside");
         }
     }
 }

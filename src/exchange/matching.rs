@@ -6,11 +6,12 @@ use super::admission::admit_backing;
 use super::command::{PlaceOrder, SelfTradePrevention, TimeInForce};
 use super::due::Due;
 use super::effect::{CancelReason, Effect, Party, Trade};
+use super::fees::{Charge, FeeRate, Fees};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
 use super::ledger::{Position, Terms};
 use super::lifecycle::MarketStatus;
-use super::orders::{Order, Slot};
+use super::orders::{Backing, Order, Slot};
 use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
@@ -19,6 +20,17 @@ impl Order {
     /// What the ledger needs to know of it.
     pub(super) fn terms(&self) -> Terms {
         Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
+    }
+
+    /// Charges a fill of it: see [`Backing::charge`].
+    fn charge(
+        &mut self,
+        part: Backing,
+        price: Tick,
+        rates: (FeeRate, Fees),
+    ) -> Result<Charge, Broken> {
+        let limit = (self.direction(), self.price);
+        self.backing.charge(limit, part, price, rates)
     }
 }
 
@@ -217,11 +229,11 @@ impl Exchange {
         maker.filled = maker.filled.plus(quantity)?;
         // Script pitfall_maker_price.
         let (market, price) = (taker.market, maker.price);
-        let maker_charge = maker.charge(maker_part, price, fees.maker, fees)?;
+        let maker_charge = maker.charge(maker_part, price, (fees.maker, fees))?;
         let maker = *maker;
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
-        let taker_charge = taker.charge(taker_part, price, fees.taker, fees)?;
+        let taker_charge = taker.charge(taker_part, price, (fees.taker, fees))?;
 
         self.ledger.fill(maker.user, market, maker.terms(), price, maker_part, maker_charge)?;
         self.ledger.fill(taker.user, market, taker.terms(), price, taker_part, taker_charge)?;

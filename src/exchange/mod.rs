@@ -49,7 +49,7 @@ use reject::Reject;
 use repeats::Repeats;
 use rules::Rules;
 use standing::Standings;
-use units::{Sequence, Tick, TimeMs};
+use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
 /// The whole state of a venue, and the only way to change it.
@@ -150,6 +150,11 @@ impl Exchange {
     /// Orders that stand, on all books together.
     pub const fn open_orders_count(&self) -> u32 {
         self.orders.count()
+    }
+
+    /// All fees that trades have cost, which are the operator's.
+    pub const fn fees(&self) -> MoneySum {
+        self.ledger.fees()
     }
 
     /// All markets with their numbers.

@@ -3,7 +3,8 @@
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
-    Command, Condition, Conversion, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
+    Command, Condition, Conversion, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    TradingMode,
 };
 use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::Token;

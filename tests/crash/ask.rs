@@ -159,6 +159,7 @@ fn market_draft(name: &str, deadline: TimeMs, window_seconds: u32) -> MarketDraf
         event: None,
         highlighted: false,
         dispute_window_seconds: window_seconds,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 

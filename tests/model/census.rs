@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::ids::MarketSet;
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::Lots;
+use openoutcry::exchange::units::{Lots, Money};
 
 /// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 42] = [
+const EXPECTED: [&str; 45] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -37,6 +37,9 @@ const EXPECTED: [&str; 42] = [
     "cancelled SelfTrade by PlaceOrder",
     "cancelled User by CancelOrder",
     "cancelled User by CancelOrders",
+    "charged both",
+    "charged nobody",
+    "charged the taker",
     "converted one",
     "moved ACTIVE to CLOSED",
     "moved ACTIVE to SUSPENDED",
@@ -98,8 +101,16 @@ impl Census {
                     self.see(format!("repeated {asked}"));
                 }
                 Effect::Repeated { .. } => self.see(format!("repeated {asked}")),
-                Effect::TradeMade(_) => {
+                Effect::TradeMade(trade) => {
                     trades += 1;
+                    let pays = |party: Party| party.fee > Money::ZERO;
+                    let charged = match (pays(trade.maker), pays(trade.taker)) {
+                        (true, true) => "both",
+                        (true, false) => "the maker",
+                        (false, true) => "the taker",
+                        (false, false) => "nobody",
+                    };
+                    self.see(format!("charged {charged}"));
                     self.see("traded".to_owned());
                 }
                 Effect::OrderCancelled { reason, .. } => {
@@ -170,7 +181,8 @@ impl Census {
     /// What a long run should have seen and has not.
     pub fn missing(&self) -> Vec<String> {
         let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
-        let refused = refusals.map(|reject| format!("refused {}", reject.code())).collect::<Vec<_>>();
+        let refused =
+            refusals.map(|reject| format!("refused {}", reject.code())).collect::<Vec<_>>();
         let all = EXPECTED.into_iter().chain(refused.iter().map(String::as_str));
         self.missing_of(all)
     }

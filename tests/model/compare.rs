@@ -162,7 +162,7 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
     }
     venue_is_never_short(twin)?;
     let events = (0..twin.events_count()).map(EventNo);
-    let venue = twin.kept + events.map(|event| twin.venue_purse(event)).sum::<i128>();
+    let venue = twin.ledger.fees + events.map(|event| twin.venue_purse(event)).sum::<i128>();
     if cash + pairs * PAIR + venue != twin.ledger.supply {
         let supply = twin.ledger.supply;
         return Err(format!("money: {cash} + {pairs} pairs + {venue} is not {supply}"));
@@ -183,7 +183,7 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
             }
             let up = terms.wording.direction() == Direction::Up;
             let own = if up { i128::from(order.price) } else { PAIR - i128::from(order.price) };
-            *reserved.entry(terms.user.0).or_default() += backing.cash_lots * own;
+            *reserved.entry(terms.user.0).or_default() += backing.cash_lots * own + backing.fees;
             *locked.entry((terms.user.0, number, up)).or_default() += backing.contracts;
         }
     }
@@ -199,7 +199,8 @@ fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
             return Err(format!("{event:?}: the venue owes {debt} and is sure of {least}"));
         }
     }
-    if twin.kept < 0 { Err("the venue kept less than nothing".to_owned()) } else { Ok(()) }
+    let fees = twin.ledger.fees;
+    if fees < 0 { Err("the operator has less than nothing".to_owned()) } else { Ok(()) }
 }
 
 /// Reserved money and locked contracts are those that resting orders name, no more, no less.

@@ -105,12 +105,7 @@ fn a_long_seeded_run_of_conversions_is_answered_alike() {
     assert_eq!(census.missing_of(OF_CONVERSIONS), Vec::<String>::new());
 }
 
-fn long_run(
-    episode: u64,
-    commands: u64,
-    steps: impl Strategy<Value = Step>,
-    census: &mut Census,
-) {
+fn long_run(episode: u64, commands: u64, steps: impl Strategy<Value = Step>, census: &mut Census) {
     let mut seed = [7; 32];
     seed[..8].copy_from_slice(&episode.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);

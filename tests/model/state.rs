@@ -5,7 +5,7 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::Direction;
 use openoutcry::exchange::ids::{MarketNo, UserNo};
-use openoutcry::exchange::units::{Lots, Tick};
+use openoutcry::exchange::units::{Lots, MoneySum, Tick};
 use openoutcry::projection::ReadModel;
 
 use crate::naive::Naive;
@@ -85,6 +85,11 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         }
     }
     same_orders(exchange, model, twin)?;
+    let fees = MoneySum::new(twin.ledger.fees);
+    if exchange.fees() != fees || model.accounts.fees() != fees {
+        let (kept, shown) = (exchange.fees(), model.accounts.fees());
+        return Err(format!("fees are {fees}, not {kept} or, in the read model, {shown}"));
+    }
     for user in (0..twin.users_count).map(UserNo) {
         let account = twin.ledger.account(user.0);
         let row = model.accounts.user(user).ok_or("the read model lacks a user")?;
@@ -129,6 +134,7 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
                 || (found.price, found.quantity) != (tick(expected.price), lots(expected.original))
                 || found.filled != lots(expected.filled)
                 || (found.backing.contracts, found.backing.cash) != backing
+                || found.backing.fees != money(expected.backing.fees)
             {
                 return Err(format!("{found:?}, the twin has {expected:?}"));
             }

@@ -219,6 +219,7 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     };
     let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
     let (profile_name, profile_pic) = ("op".to_owned(), PICTURE.to_owned());

@@ -163,6 +163,7 @@ fn draft(name: &str) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 

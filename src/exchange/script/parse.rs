@@ -4,8 +4,8 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};

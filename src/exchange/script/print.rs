@@ -4,7 +4,8 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
+    TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;

@@ -10,6 +10,7 @@ use super::super::command::{
     BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
     TimeInForce, TradingMode, Wording,
 };
+use super::super::fees::FeeRate;
 use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
@@ -48,21 +49,23 @@ fn event_revision() -> BoxedStrategy<EventRevision> {
 
 fn market_revision() -> BoxedStrategy<MarketRevision> {
     let all = (of(texts()), of(texts()), of(texts()), of(texts()));
-    (all, of(text()), of(time()), of(categories()), of(any::<bool>()))
-        .prop_map(
-            |((questions, descriptions, yes_text, no_text), logo, deadline, categories, flag)| {
-                MarketRevision {
-                    questions,
-                    descriptions,
-                    yes_text,
-                    no_text,
-                    logo,
-                    deadline,
-                    categories,
-                    highlighted: flag,
-                }
-            },
-        )
+    let rate = || of((0..=10_000_u16).prop_map(|rate| FeeRate::new(rate).unwrap()));
+    (all, of(text()), of(time()), of(categories()), of(any::<bool>()), rate(), rate())
+        .prop_map(|(texts, logo, deadline, categories, flag, maker_fee, taker_fee)| {
+            let (questions, descriptions, yes_text, no_text) = texts;
+            MarketRevision {
+                questions,
+                descriptions,
+                yes_text,
+                no_text,
+                logo,
+                deadline,
+                categories,
+                highlighted: flag,
+                maker_fee,
+                taker_fee,
+            }
+        })
         .boxed()
 }
 

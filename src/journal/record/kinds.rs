@@ -3,10 +3,11 @@
 use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CancelOrderV1, CancelOrdersV1, CloseMarketV1,
-    ConvertV1,    CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1, DisputeMarketV1,
-    HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1,
-    ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1, SetExposureLimitV1, SetUserModeV1,
-    SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1, VoidMarketV1, WithdrawV1,
+    ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1,
+    DisputeMarketV1, HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError,
+    ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
+    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1,
+    VoidMarketV1, WithdrawV1,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,

@@ -9,9 +9,10 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
+use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
 };
@@ -168,7 +169,7 @@ pub fn opening() -> Vec<Command> {
     for number in 0..4 {
         let draft = MarketDraft {
             event: Some(EventNo(u32::from(number == 0))),
-            ..draft(after(START, 20_000), number % 2)
+            ..draft(after(START, 20_000), number % 2, fees_of(number))
         };
         commands.push(Command::CreateMarket(Box::new(draft)));
         commands.push(Command::PublishMarket { market: MarketNo(number) });
@@ -187,8 +188,22 @@ pub fn after(time: TimeMs, ms: i64) -> TimeMs {
     TimeMs::new(time.get() + ms).unwrap()
 }
 
+/// One of some rates: none, small ones, ones that leave nothing even, and the largest.
+pub fn fees_of(pick: u32) -> Fees {
+    let rate = |rate| FeeRate::new(rate).unwrap();
+    let (maker, taker) = match pick % 7 {
+        0 | 3 => (0, 0),
+        1 => (0, 700),
+        2 => (200, 700),
+        4 => (1, 1),
+        5 => (10_000, 10_000),
+        _ => (333, 0),
+    };
+    Fees { maker: rate(maker), taker: rate(taker) }
+}
+
 /// A market without texts.
-pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> MarketDraft {
+pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> MarketDraft {
     MarketDraft {
         questions: Localized::default(),
         descriptions: Localized::default(),
@@ -200,6 +215,7 @@ pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds,
+        fees,
     }
 }
 
@@ -332,7 +348,8 @@ fn revive(twin: &Naive, now: TimeMs) -> Option<Command> {
     }
     let deadline = after(now, 500 + now.get() % 9_000);
     let window = u32::try_from(now.get() % 4 * 2).unwrap();
-    Some(Command::CreateMarket(Box::new(draft(deadline, window))))
+    let fees = fees_of(u32::try_from(twin.markets.len()).unwrap());
+    Some(Command::CreateMarket(Box::new(draft(deadline, window, fees))))
 }
 
 fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
@@ -482,7 +499,8 @@ fn prepare(twin: &Naive, now: TimeMs) -> Command {
     }
     let window = u32::try_from(now.get() % 3).unwrap();
     let deadline = after(now, 4_000 + now.get() % 9_000);
-    let draft = MarketDraft { event: Some(event), ..draft(deadline, window) };
+    let fees = fees_of(window);
+    let draft = MarketDraft { event: Some(event), ..draft(deadline, window, fees) };
     Command::CreateMarket(Box::new(draft))
 }
 
@@ -493,7 +511,8 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
     match what {
         Run::Create { deadline_in, window } => {
             let deadline = after(now, i64::from(deadline_in));
-            let mut draft = draft(deadline, u32::from(window));
+            let fees = fees_of(u32::from(deadline_in.unsigned_abs()));
+            let mut draft = draft(deadline, u32::from(window), fees);
             if deadline_in % 9 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
                 draft.event = Some(EventNo(u32::from(window)));
@@ -515,7 +534,18 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
         Run::Revise(ms) => {
             let deadline = later(ms);
             let categories = (had.get() % 5 == 0).then(|| vec![CategoryNo(0)]);
-            let revision = MarketRevision { deadline, categories, ..MarketRevision::default() };
+            // Of a market that is public the fees stay; a refusal of all is seen now and then.
+            let draft = twin.markets.get(market.index());
+            let draft = draft.is_some_and(|market| market.status == MarketStatus::Draft);
+            let fees = fees_of(u32::try_from(now.get() % 7).unwrap());
+            let named = draft || now.get() % 6 == 0;
+            let revision = MarketRevision {
+                deadline,
+                categories,
+                maker_fee: named.then_some(fees.maker),
+                taker_fee: (named && now.get() % 2 == 0).then_some(fees.taker),
+                ..MarketRevision::default()
+            };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         }
     }

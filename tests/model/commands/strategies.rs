@@ -113,8 +113,11 @@ fn conversion() -> impl Strategy<Value = Intent> {
         1 => (-2_i8..=1).prop_map(Amount::Holding),
         1 => (1_u64..=9).prop_map(Amount::Lots),
     ];
-    (user(), any::<u16>(), quantity)
-        .prop_map(|(user, pick, quantity)| Intent::Convert { user, pick, quantity })
+    (user(), any::<u16>(), quantity).prop_map(|(user, pick, quantity)| Intent::Convert {
+        user,
+        pick,
+        quantity,
+    })
 }
 
 /// One step of those that make and end conversions.

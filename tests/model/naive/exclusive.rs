@@ -124,7 +124,7 @@ impl Naive {
         }
         let surplus = self.purse_before_the_end(event);
         assert!(surplus >= 0, "the venue paid for what it did not get");
-        self.kept += surplus;
+        self.ledger.fees += surplus;
         self.tell(Effect::SetsSettled { event, sets: lots(sets), surplus: money(surplus) });
     }
 

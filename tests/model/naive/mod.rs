@@ -80,8 +80,6 @@ pub struct Naive {
     memory: repeats::Memory,
     venue_mode: TradingMode,
     standings: BTreeMap<u32, standing::Standing>,
-    /// What is the venue's own.
-    pub kept: i128,
 }
 
 impl Naive {
