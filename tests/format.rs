@@ -91,7 +91,6 @@ fn fixed_size(kind: &str) -> Option<usize> {
     match kind {
         "u8" | "bool" => Some(1),
         "u16" => Some(2),
-        "u16" => Some(2),
         "u32" => Some(4),
         "u64" | "i64" | "bytes8" => Some(8),
         "bytes12" => Some(12),
@@ -130,7 +129,6 @@ fn by_type(kind: &str, bytes: &mut &[u8]) -> Value {
     match kind {
         "u8" => json!(take(1)[0]),
         "bytes8" => json!(String::from_utf8(take(8)).unwrap()),
-        "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u16" => json!(u16::from_le_bytes(take(2).try_into().unwrap())),
         "u32" => json!(u32::from_le_bytes(take(4).try_into().unwrap())),
         "u64" => json!(u64::from_le_bytes(take(8).try_into().unwrap())),
@@ -222,7 +220,8 @@ fn fields(command: &Command) -> Value {
         Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
             "sub_titles": texts(&event.sub_titles), "images": event.images,
             "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
-            "categories": numbers(&event.categories) }),
+            "categories": numbers(&event.categories),
+            "mutually_exclusive": event.mutually_exclusive }),
         Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
             "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
             "no_text": texts(&market.no_text), "logo": market.logo,
@@ -269,6 +268,9 @@ fn fields(command: &Command) -> Value {
         Command::CancelOrders { user, market } => {
             json!({ "user": user.0, "market": market.map(|market| market.0) })
         }
+        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
+            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
+            "quantity": asked.quantity.get() }),
         Command::AdvanceClock => json!({}),
         switch => switch_fields(switch),
     }

@@ -166,12 +166,7 @@ impl Writer<'_> {
                     self.word(self.names.of_market(*market));
                 }
             }
-            Command::Convert(Conversion { user, event, markets, quantity }) => {
-                self.user(*user);
-                self.part("convert", self.names.of_event(*event));
-                self.word(self.names.of_markets(markets));
-                self.word(format!("x{quantity}"));
-            }
+            Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds } => {
                 self.user(*user);
                 let ms = u64::from(*timeout_seconds).saturating_mul(1000);
@@ -192,6 +187,13 @@ impl Writer<'_> {
             // `AdvanceClock`; every other command is written above.
             _ => self.word("clock"),
         }
+    }
+
+    fn convert(&mut self, asked: &Conversion) {
+        self.user(asked.user);
+        self.part("convert", self.names.of_event(asked.event));
+        self.word(self.names.of_markets(&asked.markets));
+        self.word(format!("x{}", asked.quantity));
     }
 
     fn venue(&mut self, rules: &Rules) {

@@ -423,7 +423,7 @@ fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -
 }
 
 /// An event without texts.
-fn create_event(mutually_exclusive: bool) -> Command {
+pub fn create_event(mutually_exclusive: bool) -> Command {
     Command::CreateEvent(Box::new(EventDraft {
         titles: Localized::default(),
         sub_titles: Localized::default(),
@@ -449,7 +449,7 @@ fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs)
         exclusive && markets.len() > 2 && markets.iter().all(undecided)
     };
     let able: Vec<EventNo> = all.iter().copied().filter(can).collect();
-    let any = pick % 8 == 0;
+    let any = pick.is_multiple_of(8);
     let Some(event) = nth(if any { &all } else { &able }, usize::from(pick / 8)) else {
         return prepare(twin, now);
     };
@@ -460,8 +460,9 @@ fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs)
     let user = richest.filter(|_| pick % 16 > 3).unwrap_or(user);
     let free = |market: &MarketNo| free_of(user.0, market);
     let chosen = |(place, market): (u32, &MarketNo)| {
-        let held = pick % 16 > 1 && free(market) > 0;
-        (held || (pick >> (4 + place % 12)) % 4 == 0).then_some(*market)
+        let bits = (pick >> (4 + place % 12)) % 4;
+        let meant = if pick % 16 > 1 { free(market) > 0 && bits < 3 } else { bits == 0 };
+        meant.then_some(*market)
     };
     let mut given: Vec<MarketNo> = (0..).zip(&markets).filter_map(chosen).collect();
     if pick % 64 == 8 || given.is_empty() {

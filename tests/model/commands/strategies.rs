@@ -1,5 +1,7 @@
 //! How often what is asked: mostly orders, near one price, small, often more than can be paid.
 
+#![allow(dead_code)] // the exchange's other tests draw a part
+
 use proptest::prelude::*;
 
 use openoutcry::exchange::command::{Condition, SelfTradePrevention, TradingMode};

@@ -13,7 +13,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use crate::exchange::command::{
-    Command, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, TimeInForce,
+    Command, Conversion, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, TimeInForce,
 };
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderId, OrderNo,
@@ -88,12 +88,7 @@ impl<'a> Reading<'_, 'a> {
                 user_id: self.user(*user),
                 market_id: market.and_then(|market| self.market(market)),
             },
-            C::Convert(asked) => J::Convert {
-                user_id: self.user(asked.user),
-                event_id: self.event(asked.event),
-                market_ids: asked.markets.as_slice().iter().map(|no| self.market(*no)).collect(),
-                quantity: Text(asked.quantity),
-            },
+            C::Convert(asked) => self.convert(asked),
             C::AdvanceClock => J::AdvanceClock {},
             C::Heartbeat { user, timeout_seconds } => {
                 J::Heartbeat { user_id: self.user(*user), timeout_seconds: *timeout_seconds }
@@ -210,6 +205,15 @@ impl<'a> Reading<'_, 'a> {
             valid_until: terms.valid_until.map(Timestamp),
             copy_from_trader_id: terms.copy_from.and_then(|trader| self.user(trader)),
             client_order_id: terms.client_order_id.map(Text),
+        }
+    }
+
+    fn convert(&self, asked: &Conversion) -> CommandJson<'a> {
+        CommandJson::Convert {
+            user_id: self.user(asked.user),
+            event_id: self.event(asked.event),
+            market_ids: asked.markets.as_slice().iter().map(|no| self.market(*no)).collect(),
+            quantity: Text(asked.quantity),
         }
     }
 
