@@ -390,6 +390,31 @@ mod tests {
         }
     }
 
+    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: both pay, each for its own.
+    #[test]
+    fn fees_are_told_last_and_apart() {
+        let mut statements: Statements = opened();
+        let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
+        assert_eq!(fold(&mut statements, 2, &both), 0);
+        let rests = [BID.accepted(), BID.rested(10), says(ANN, 380, 620)];
+        assert_eq!(fold(&mut statements, 3, &rests), 0);
+        let seller = Placed { quantity: 12, ..ASK };
+        let mut trade = seller.took(2, BID, 0, 10);
+        if let Effect::TradeMade(trade) = &mut trade {
+            (trade.maker.fee, trade.taker.fee) = (Money::new(5), Money::new(17));
+        }
+        // Ann's reserve of 20 pays 5, and 15 come back. Bob pays 400 and 17, and sets 90 aside.
+        let effects =
+            [seller.accepted(), trade, says(ANN, 395, 0), seller.rested(2), says(BOB, 493, 90)];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let ann = shown(&statements, ANN);
+        assert_eq!(ann.last_chunk(), Some(&[("TRADE", 20, -620), ("FEE", -5, 0)]));
+        let bob = shown(&statements, BOB);
+        let expected = [("ORDER_RESERVED", -90, 90), ("TRADE", -400, 0), ("FEE", -17, 0)];
+        assert_eq!(bob.last_chunk(), Some(&expected));
+        assert_eq!(statements.change(BOB, 3).unwrap().cause, Cause::Fee(order(4)));
+    }
+
     #[test]
     fn what_changes_nothing_is_no_line_and_what_nothing_explains_is_a_fault() {
         let mut statements: Statements = opened();

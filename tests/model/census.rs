@@ -7,11 +7,12 @@ use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::ids::MarketSet;
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Money};
+use openoutcry::journal::fields::KINDS;
 
 /// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
 const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
-/// What a long run must have seen at least once, besides every refusal.
+/// What a long run must have seen at least once, besides every kind of command and every refusal.
 const EXPECTED: [&str; 45] = [
     "amended false then cancelled",
     "amended false then rested",
@@ -77,6 +78,12 @@ pub const OF_CONVERSIONS: [&str; 13] = [
     "sets left something",
 ];
 
+/// The name of a record's kind as that of its command: `place_order` is `PlaceOrder`.
+fn camel(kind: &str) -> String {
+    let words = kind.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.collect()
+}
+
 /// How often each thing was seen.
 #[derive(Default)]
 pub struct Census {
@@ -92,6 +99,7 @@ impl Census {
     pub fn count(&mut self, record: &Record, effects: &[Effect]) {
         let asked = format!("{:?}", record.command);
         let asked = asked.split([' ', '(']).next().unwrap_or_default();
+        self.see(format!("asked {asked}"));
         let mut trades = 0;
         for effect in effects {
             match effect {
@@ -183,7 +191,10 @@ impl Census {
         let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
         let refused =
             refusals.map(|reject| format!("refused {}", reject.code())).collect::<Vec<_>>();
-        let all = EXPECTED.into_iter().chain(refused.iter().map(String::as_str));
+        let kinds: Vec<String> =
+            KINDS.iter().map(|(_, _, kind)| format!("asked {}", camel(kind))).collect();
+        let kinds = kinds.iter().map(String::as_str);
+        let all = EXPECTED.into_iter().chain(kinds).chain(refused.iter().map(String::as_str));
         self.missing_of(all)
     }
 

@@ -238,7 +238,8 @@ fn an_event_says_what_its_field_costs() {
     assert_eq!((&plain["mutuallyExclusive"], &plain["field"]), (&json!(false), &Value::Null));
     // The flag is set when the event is made, and only then.
     let path = format!("/admin/events/{}", sky.event);
-    let change = sky.venue.operator.patch(&path, &json!({"mutuallyExclusive": false}));
+    let change =
+        sky.venue.operator.patch(&path, &json!({"highlighted": true, "mutuallyExclusive": false}));
     change.bad_as("mutuallyExclusive", "UNKNOWN_FIELD");
     let wrong = with(event_body(), &json!({"mutuallyExclusive": "yes"}));
     sky.venue.operator.post("/admin/events", &wrong).bad_as("mutuallyExclusive", "WRONG_TYPE");

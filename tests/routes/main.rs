@@ -47,6 +47,7 @@ mod admin_life;
 mod admin_users;
 mod admin_keys;
 mod admin_audit;
+mod fees;
 mod admin_journal;
 mod described;
 mod examples;

@@ -24,6 +24,8 @@ use crate::naive::Naive;
 
 /// Users of a venue under test.
 pub const USERS_COUNT: u32 = 4;
+/// Users that a venue under test may come to have.
+const USERS_MAX: u32 = USERS_COUNT + 2;
 /// Open orders that each may have: few, so that the limit is met.
 pub const USER_OPEN_ORDERS_MAX: u32 = 7;
 /// Open orders of all users together; fewer than all of theirs.
@@ -585,6 +587,10 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             let revision = EventRevision { categories, ..EventRevision::default() };
             let event = EventNo(small % (twin.events_count() + 1));
             Command::ReviseEvent { event, revision: Box::new(revision) }
+        }
+        _ if small % 4 == 3 && twin.users_count < USERS_MAX => {
+            let (profile_name, profile_pic) = (String::new(), String::new());
+            Command::CreateUser { profile_name, profile_pic }
         }
         _ => Command::AdvanceClock,
     }
