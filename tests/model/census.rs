@@ -62,13 +62,12 @@ const EXPECTED: [&str; 45] = [
 ];
 
 /// What a long run of conversions must have seen.
-pub const OF_CONVERSIONS: [&str; 13] = [
+pub const OF_CONVERSIONS: [&str; 12] = [
     "converted all",
     "converted and merged",
     "converted at a profit",
     "converted one",
     "converted some",
-    "moved RESOLVED to VOIDED",
     "refused EVENT_ALREADY_WON",
     "refused EVENT_COMPLETE",
     "refused EVENT_NOT_CONVERTIBLE",

@@ -24,7 +24,7 @@ use commands::strategies::{step, step_of_conversions};
 use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
-const COMMANDS_COUNT: u64 = 20_000;
+const COMMANDS_COUNT: u64 = 30_000;
 /// Seed of the seeded run unless the environment says otherwise.
 const SEED: u64 = 7;
 /// Commands that one venue of the seeded run sees before the next begins.
@@ -103,7 +103,7 @@ fn the_script_of_a_run_reads_back() {
 fn a_long_seeded_run_of_conversions_is_answered_alike() {
     let mut census = Census::default();
     for episode in 0..4 {
-        long_run((0, episode), EPISODE_COMMANDS / 2, step_of_conversions(), &mut census);
+        long_run((0, episode), EPISODE_COMMANDS, step_of_conversions(), &mut census);
     }
     println!("{}", census.report());
     assert_eq!(census.missing_of(OF_CONVERSIONS), Vec::<String>::new());

@@ -463,7 +463,8 @@ fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs)
     let free = |market: &MarketNo| free_of(user.0, market);
     let chosen = |(place, market): (u32, &MarketNo)| {
         let bits = (pick >> (4 + place % 12)) % 4;
-        let meant = if pick % 16 > 1 { free(market) > 0 && bits < 3 } else { bits == 0 };
+        let meant =
+            if pick % 16 > 1 { free(market) > 0 && (pick % 5 < 2 || bits < 3) } else { bits == 0 };
         meant.then_some(*market)
     };
     let mut given: Vec<MarketNo> = (0..).zip(&markets).filter_map(chosen).collect();
@@ -516,7 +517,7 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
             let deadline = after(now, i64::from(deadline_in));
             let fees = fees_of(u32::from(deadline_in.unsigned_abs()));
             let mut draft = draft(deadline, u32::from(window), fees);
-            if deadline_in % 9 == 0 {
+            if deadline_in % 5 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
                 draft.event = Some(EventNo(u32::from(window)));
             }
