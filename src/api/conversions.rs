@@ -10,9 +10,9 @@ use super::wire::conversion::ConversionJson;
 use super::wire::json::Json;
 use crate::exchange::command::{Command, Conversion};
 use crate::exchange::effect::Applied;
-use crate::exchange::exclusive::EXCLUSIVE_MARKETS_MAX;
 use crate::exchange::ids::{MarketId, MarketSet};
 use crate::exchange::reject::Reject;
+use crate::exchange::rules::EXCLUSIVE_MARKETS_MAX;
 use crate::projection::ReadModel;
 use crate::projection::answers::{Converted, Kept};
 

@@ -13,11 +13,8 @@ use super::invariant::Broken;
 use super::lifecycle::MarketStatus;
 use super::market::Market;
 use super::reject::Reject;
+use super::rules::EXCLUSIVE_MARKETS_MAX;
 use super::units::{Lots, Money, SettlementPrice};
-
-/// Most markets of a mutually exclusive event: a conversion touches each of them, and a record
-/// must not do without bound.
-pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
 
 /// What the rules need to know of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

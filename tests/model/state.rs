@@ -4,12 +4,13 @@
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::Direction;
+use openoutcry::exchange::fees::FeeRate;
 use openoutcry::exchange::ids::{MarketNo, UserNo};
 use openoutcry::exchange::units::{Lots, MoneySum, Tick};
 use openoutcry::projection::ReadModel;
 
 use crate::naive::Naive;
-use crate::naive::ledger::{lots, money};
+use crate::naive::ledger::{Rates, lots, money};
 use crate::naive::trading::{order_no, tick};
 
 /// Price, contracts and orders of one level.
@@ -113,8 +114,13 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         let status = exchange.market(number).map(|market| market.status);
         let row = model.catalogue.market(number);
         let shown = row.map(|row| (row.status, row.winner, row.settled_at));
+        let rates = row.map(|row| {
+            let rate = |rate: FeeRate| i128::from(rate.get());
+            Rates { maker: rate(row.draft.fees.maker), taker: rate(row.draft.fees.taker) }
+        });
         if status != Some(market.status)
             || shown != Some((market.status, market.winner, market.settled_at))
+            || rates != Some(market.rates)
         {
             return Err(format!("{number:?}: {market:?}, {status:?}, the read model {shown:?}"));
         }

@@ -310,6 +310,7 @@ pub fn ledger_line() -> Shape {
         "ORDER_AMENDED",
         "TRADE",
         "MERGE",
+        "FEE",
         "CONVERSION",
         "SETTLEMENT",
         "VOID",

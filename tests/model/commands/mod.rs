@@ -206,19 +206,7 @@ pub fn fees_of(pick: u32) -> Fees {
 
 /// A market without texts.
 pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds,
-        fees,
-    }
+    MarketDraft { dispute_window_seconds, fees, ..MarketDraft::plain(deadline) }
 }
 
 /// Picks one of several by a number of any size.
@@ -448,7 +436,8 @@ fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs)
     let can = |event: &EventNo| {
         let markets = twin.markets_of(*event);
         let exclusive = twin.events[event.index()].exclusive;
-        exclusive && markets.len() > 2 && markets.iter().all(undecided)
+        let enough = 2 + event.index() % 2;
+        exclusive && markets.len() >= enough && markets.iter().all(undecided)
     };
     let able: Vec<EventNo> = all.iter().copied().filter(can).collect();
     let any = pick.is_multiple_of(8);
@@ -519,7 +508,9 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
             let mut draft = draft(deadline, u32::from(window), fees);
             if deadline_in % 5 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
-                draft.event = Some(EventNo(u32::from(window)));
+                let last = twin.events_count().saturating_sub(1);
+                let early = u32::from(window);
+                draft.event = Some(EventNo(if deadline_in % 2 == 0 { early } else { last }));
             }
             Command::CreateMarket(Box::new(draft))
         }
