@@ -60,14 +60,13 @@ const EXPECTED: [&str; 43] = [
 ];
 
 /// What a long run of conversions must have seen.
-pub const OF_CONVERSIONS: [&str; 12] = [
+pub const OF_CONVERSIONS: [&str; 11] = [
     "converted all",
     "converted and merged",
     "converted at a profit",
     "converted one",
     "converted some",
     "refused EVENT_ALREADY_WON",
-    "refused EVENT_COMPLETE",
     "refused EVENT_NOT_CONVERTIBLE",
     "refused EVENT_NOT_EXCLUSIVE",
     "refused INSUFFICIENT_CONTRACTS",

@@ -48,11 +48,7 @@ impl<'a> Reading<'_, 'a> {
             C::Withdraw { user, amount } => {
                 J::Withdraw { user_id: self.user(*user), amount: Text(*amount) }
             }
-            C::CreateCategory(CategoryDraft { name, slug }) => {
-                let catalogue = &self.view.catalogue;
-                let category_id = self.made(CategoryId::derive, |id| catalogue.category_no(id));
-                J::CreateCategory { category_id, name, slug }
-            }
+            C::CreateCategory(draft) => self.create_category(draft),
             C::CreateEvent(draft) => self.create_event(draft),
             C::CreateMarket(draft) => self.create_market(draft),
             C::ReviseEvent { event, revision } => self.revise_event(*event, revision),
@@ -118,6 +114,13 @@ impl<'a> Reading<'_, 'a> {
             label,
             key_hash: data_encoding::HEXLOWER.encode(&hash.0),
         }
+    }
+
+    fn create_category(&self, draft: &'a CategoryDraft) -> CommandJson<'a> {
+        let CategoryDraft { name, slug } = draft;
+        let catalogue = &self.view.catalogue;
+        let category_id = self.made(CategoryId::derive, |id| catalogue.category_no(id));
+        CommandJson::CreateCategory { category_id, name, slug }
     }
 
     fn create_event(&self, draft: &'a EventDraft) -> CommandJson<'a> {
