@@ -27,7 +27,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
     let proof = tally.proof()?;
     if !proof.holds() {
         return Err(broken(format!(
-            "deposits less withdrawals are {}, but accounts, pairs and fees hold {}",
+            "deposits less withdrawals are {}, but accounts, pairs, sets and fees hold {}",
             proof.net_deposits, proof.accounted
         )));
     }
@@ -57,6 +57,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
             "available": proof.available.to_string(),
             "reserved": proof.reserved.to_string(),
             "pairs": proof.pairs.to_string(),
+            "sets": proof.sets.to_string(),
             "fees": proof.fees.to_string(),
             "accounted": proof.accounted.to_string(),
         },
@@ -94,7 +95,8 @@ money in     {deposits:>24} {currency}  deposits less withdrawals
 money held   {available:>24} {currency}  available on accounts
              {reserved:>24} {currency}  set aside for open orders
              {pairs:>24} {currency}  pairs of yes and no contracts, at 1.00 each
-             {fees:>24} {currency}  fees of trades, the operator's
+             {sets:>24} {currency}  left of the 1.00 of each set of converted contracts
+             {fees:>24} {currency}  fees of trades, and what sets have left: the operator's
              {accounted:>24} {currency}  in all: equal to money in
 ",
         sequence = exchange.sequence(),
@@ -113,6 +115,7 @@ money held   {available:>24} {currency}  available on accounts
         available = proof.available.to_string(),
         reserved = proof.reserved.to_string(),
         pairs = proof.pairs.to_string(),
+        sets = proof.sets.to_string(),
         fees = proof.fees.to_string(),
         accounted = proof.accounted.to_string(),
     );

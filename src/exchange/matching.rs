@@ -428,7 +428,8 @@ impl Exchange {
         self.tell_account(order.user, effects)
     }
 
-    fn tell_position(
+    /// Says what a user holds in a market now.
+    pub(super) fn tell_position(
         &self,
         user: UserNo,
         market: MarketNo,

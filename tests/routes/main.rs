@@ -29,6 +29,7 @@ mod orders_list;
 mod orders_cancel;
 mod repeats;
 mod batch;
+mod conversions;
 mod switches;
 mod positions;
 mod fills;
