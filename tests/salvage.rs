@@ -19,6 +19,7 @@ use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable;
 use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::store::OpenError;
 use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);
@@ -176,6 +177,19 @@ fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
     assert!(!salvaged.complete);
     let beyond = beyond(&salvaged);
     assert_eq!((beyond[0].0, beyond.last().unwrap().1), (261, 600), "{salvaged:?}");
+}
+
+#[test]
+fn what_stands_behind_the_damage_is_found_after_a_refused_start() {
+    let case = Case::new(20);
+    case.destroy_stored(12);
+    for _ in 0..2 {
+        let opened = SledJournal::open(&case.data()).map(|_| ());
+        assert_eq!(opened, Err(OpenError::Torn { known: Sequence::new(600) }));
+    }
+    let salvaged = case.salvage();
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!(salvaged.head.sequence, Sequence::new(600));
 }
 
 #[test]

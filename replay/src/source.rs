@@ -120,6 +120,7 @@ fn damaged(error: &OpenError) -> bool {
         | OpenError::FileMissing(_)
         | OpenError::Unfinished(_)
         | OpenError::Short { .. }
+        | OpenError::Torn { .. }
         | OpenError::Blobs(_)
         | OpenError::Damaged(_)
         | OpenError::Refused(_) => true,

@@ -14,6 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::recovery::Reason;
+use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
 };
@@ -122,6 +124,9 @@ impl SledStore {
         if any_file(&blobs).map_err(opening)? {
             return Err(OpenError::Blobs(blobs));
         }
+        if complete {
+            refuse_torn(&dir, &witness_path)?;
+        }
         if complete && refusal_stands(&marker_path).map_err(opening)? {
             rewrite(&database).map_err(opening)?;
         }
@@ -198,18 +203,7 @@ impl BlockStore for SledStore {
     }
 
     fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        let mut newest: Option<Witness> = None;
-        for offset in [0, WITNESS_SLOT_OFFSET] {
-            let mut bytes = [0; SLOT_BYTES];
-            match self.witness.read_exact_at(&mut bytes, offset) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
-                Err(error) => return Err(StoreError::new(Step::Attest, error)),
-            }
-            let found = Witness::decode(&bytes);
-            newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
-        }
-        Ok(newest)
+        newest_witness(&self.witness).map_err(|error| StoreError::new(Step::Attest, error))
     }
 
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
@@ -428,6 +422,34 @@ fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()?;
     }
     Ok(())
+}
+
+/// The newer of the sound slots.
+fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
+    let mut newest: Option<Witness> = None;
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        let mut bytes = [0; SLOT_BYTES];
+        match file.read_exact_at(&mut bytes, offset) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            Err(error) => return Err(error),
+        }
+        let found = Witness::decode(&bytes);
+        newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
+    }
+    Ok(newest)
+}
+
+/// Refuses a store in which sled would not find the block that was acknowledged last. It is not
+/// opened then, because sled overwrites what stands behind the damage.
+fn refuse_torn(dir: &Path, witness: &Path) -> Result<(), OpenError> {
+    let witness = File::open(witness).and_then(|file| newest_witness(&file)).map_err(opening)?;
+    let witness = witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))?;
+    let none = witness.last == Sequence::ZERO;
+    if none || sled_log::reaches(dir, SEGMENT_BYTES, witness).map_err(opening)? {
+        return Ok(());
+    }
+    Err(OpenError::Torn { known: witness.last })
 }
 
 /// Whether an append failed before this start.
