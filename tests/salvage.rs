@@ -12,7 +12,7 @@ use openoutcry::exchange::command::Command;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::archive::Archive;
-use openoutcry::journal::block::Block;
+use openoutcry::journal::block::{Block, Head};
 use openoutcry::journal::import::{ImportError, import};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryJournal;
@@ -177,6 +177,21 @@ fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
     assert!(!salvaged.complete);
     let beyond = beyond(&salvaged);
     assert_eq!((beyond[0].0, beyond.last().unwrap().1), (261, 600), "{salvaged:?}");
+}
+
+#[test]
+fn the_archive_of_another_venue_is_refused() {
+    let case = Case::new(20);
+    let scratch = tempfile::tempdir().unwrap();
+    let (mut other, _) = Archive::open(&scratch.path().join("other")).unwrap();
+    let mut journal = MemoryJournal::new();
+    let time = TimeMs::new(1_800_000_000_000).unwrap();
+    journal.append(block_after(&Head::START, time, vec![Command::AdvanceClock])).unwrap();
+    let blocks: Vec<_> = journal.read(FIRST).map(Result::unwrap).collect();
+    other.append(&blocks).unwrap();
+    let folder = scratch.path().join("other");
+    let opened = Salvage::of(&case.data(), Some(&folder), scratch.path());
+    assert!(matches!(opened, Err(SalvageError::OtherVenue { .. })));
 }
 
 #[test]

@@ -369,7 +369,7 @@ fn changed_at(folder: &Path) -> io::Result<(i64, i64)> {
 /// Runs a call of sled; its error or its panic becomes ours.
 fn caught<T>(step: Step, call: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| StoreError::new(step, error)),
+        Ok(result) => result.map_err(|error| StoreError::new(step, in_words(&error))),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -388,6 +388,17 @@ fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> 
     let number = <[u8; 8]>::try_from(&*key)
         .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
     Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
+}
+
+/// sled's errors in words of ours: its own name its sources and its code.
+fn in_words(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Io(error) => format!("the store could not use its files: {error}"),
+        sled::Error::Corruption { .. } => "the store's files are damaged".to_owned(),
+        sled::Error::Unsupported(_) => "the store's files are of another form".to_owned(),
+        sled::Error::CollectionNotFound(_) => "the store has no tree of blocks".to_owned(),
+        sled::Error::ReportableBug(_) => "the store met a state that cannot be".to_owned(),
+    }
 }
 
 pub(super) fn opening(error: io::Error) -> OpenError {
