@@ -1,6 +1,5 @@
 //! `rebuild`: the state at a moment, and the proof that all the money is there.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::units::Sequence;
@@ -77,9 +76,7 @@ fn text(reached: &Reached, tally: &Tally, proof: &Proof) -> Result<String, Failu
     let markets: Vec<_> =
         markets.map(|(status, count)| format!("{count} {}", status.name())).collect();
     let currency = exchange.rules().map_or("", |rules| rules.currency.as_str());
-    // Writing to a text cannot fail.
-    let _ = write!(
-        text,
+    text.extend([format!(
         "\
 state after record {sequence}, {when}
 digest       {digest}
@@ -117,7 +114,7 @@ money held   {available:>24} {currency}  available on accounts
         pairs = proof.pairs.to_string(),
         sets = proof.sets.to_string(),
         fees = proof.fees.to_string(),
-        accounted = proof.accounted.to_string(),
-    );
+        accounted = proof.accounted.to_string()
+    )]);
     Ok(text)
 }
