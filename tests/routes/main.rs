@@ -12,6 +12,7 @@ mod shape;
 mod shapes;
 mod schema;
 mod venue;
+mod scene;
 mod paging;
 mod cursors;
 #[path = "../faults/mod.rs"]
@@ -48,6 +49,8 @@ mod admin_keys;
 mod admin_audit;
 mod admin_journal;
 mod described;
+mod matrix;
+mod privacy;
 mod examples;
 mod methods;
 mod messages;
