@@ -87,10 +87,10 @@ impl Checker<'_> {
                     !own(rule).is_empty() || own(&schema["then"]).is_empty()
                 }
                 "required" => {
-                    let names = rule.as_array().unwrap().iter();
-                    let missing = |name: &&Value| json.get(name.as_str().unwrap()).is_none();
+                    let mut names = rule.as_array().unwrap().iter();
+                    let there = |name: &Value| json.get(name.as_str().unwrap()).is_some();
                     let told = keywords.contains_key("properties") || !json.is_object();
-                    told || names.filter(missing).next().is_none()
+                    told || names.all(there)
                 }
                 "then" | "additionalProperties" => true,
                 told => {
