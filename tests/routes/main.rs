@@ -12,6 +12,7 @@ mod shape;
 mod shapes;
 mod schema;
 mod venue;
+mod scene;
 mod paging;
 mod cursors;
 #[path = "../faults/mod.rs"]
@@ -50,6 +51,8 @@ mod admin_audit;
 mod fees;
 mod admin_journal;
 mod described;
+mod matrix;
+mod privacy;
 mod examples;
 mod methods;
 mod messages;
