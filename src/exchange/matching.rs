@@ -8,7 +8,7 @@ use super::due::Due;
 use super::effect::{CancelReason, Effect, Party, Trade};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Position, Terms};
+use super::ledger::{Account, Position, Purse, Terms};
 use super::lifecycle::MarketStatus;
 use super::orders::{Order, Slot};
 use super::reject::Reject;
@@ -19,6 +19,22 @@ impl Order {
     /// What the ledger needs to know of it.
     pub(super) fn terms(&self) -> Terms {
         Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
+    }
+}
+
+impl Account {
+    /// Says how it stands now.
+    fn changed(self, user: UserNo) -> Effect {
+        let Account { available, reserved } = self;
+        Effect::AccountChanged { user, available, reserved }
+    }
+}
+
+impl Purse {
+    /// Says what is held now.
+    fn position_changed(&self, user: UserNo, market: MarketNo) -> Effect {
+        let Position { yes, no, realised } = self.position;
+        Effect::PositionChanged { user, market, yes, no, realised }
     }
 }
 
@@ -43,7 +59,7 @@ impl Exchange {
             return Ok(());
         }
         purse.lock(order.terms(), backing)?;
-        self.ledger.put(order.user, order.market, purse)?;
+        self.ledger.put_locked(order.user, order.market, purse, backing)?;
         let stopped = self.match_incoming(&mut order, at, effects)?;
         let leftover = match terms.time_in_force {
             TimeInForce::GoodTillCancelled { .. } => stopped,
@@ -67,7 +83,7 @@ impl Exchange {
         self.known_user(user)?;
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
-        let before = *self.orders.get(slot)?;
+        let before = self.orders.get(slot)?;
         let over = self.standings.of(user).heartbeat.over(at.time);
         if before.expired(at.time) || over {
             return Err(Stop::Refused(Reject::OrderNotOpen));
@@ -110,10 +126,9 @@ impl Exchange {
         purse.lock(order.terms(), order.backing)?;
         self.ledger.put(user, order.market, purse)?;
         if kept_place {
-            let side = order.direction();
             let less = remaining_before.minus(remaining)?;
-            self.market_mut(order.market)?.book.reduce(side, order.price, less)?;
-            *self.orders.get_mut(slot)? = order;
+            self.market_mut(order.market)?.book.reduce(order.price, less)?;
+            self.orders.amend(slot, &order)?;
             self.tell_position(user, order.market, effects)?;
             return Ok(self.tell_account(user, effects)?);
         }
@@ -152,7 +167,7 @@ impl Exchange {
             self.public_market(market)?;
         }
         for slot in self.orders.of_user_oldest_first(user)? {
-            if market.is_none_or(|market| self.orders.get(slot).is_ok_and(|o| o.market == market)) {
+            if market.is_none_or(|market| self.orders.home(slot).is_ok_and(|home| home.1 == market)) {
                 self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
             }
         }
@@ -175,12 +190,12 @@ impl Exchange {
             let Some(best) = book.crossed_by(taker.direction(), taker.price) else { break };
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
-            if let Some(reason) = self.gone(maker, at.time)? {
+            if let Some(reason) = self.gone(&maker, at.time)? {
                 self.withdraw(slot, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
-                self.trade(taker, slot, trades, effects)?;
+                self.trade(taker, (slot, maker), trades, effects)?;
                 trades = TradeIndex(trades.0.checked_add(1).ok_or(Broken::Capacity)?);
                 continue;
             }
@@ -202,24 +217,23 @@ impl Exchange {
     fn trade(
         &mut self,
         taker: &mut Order,
-        slot: Slot,
+        (slot, mut maker): (Slot, Order),
         index: TradeIndex,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let maker = self.orders.get_mut(slot)?;
         // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
         maker.filled = maker.filled.plus(quantity)?;
-        let maker = *maker;
+        self.orders.refill(slot, &maker)?;
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
 
         // Script pitfall_maker_price.
         let (market, price) = (taker.market, maker.price);
-        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
+        let paid = self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
         self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;
-        self.market_mut(market)?.book.reduce(maker.direction(), price, quantity)?;
+        self.market_mut(market)?.book.reduce(price, quantity)?;
         let maker_remaining = maker.backing.remaining()?;
         if maker_remaining.is_zero() {
             self.unlink(slot)?;
@@ -237,7 +251,9 @@ impl Exchange {
             },
             maker: Party { order: maker.no, user: maker.user, remaining: maker_remaining },
         }));
-        self.tell_owner(&maker, effects)
+        effects.push(paid.position_changed(maker.user, market));
+        effects.push(paid.account.changed(maker.user));
+        Ok(())
     }
 
     /// Rests what is left of an incoming order, or cancels it for a reason.
@@ -256,7 +272,7 @@ impl Exchange {
                 self.tell_cancelled(&order, reason, false, effects)
             }
             None => {
-                let slot = self.orders.insert(order)?;
+                let slot = self.orders.insert(&order)?;
                 let market = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
                 market.book.push(&mut self.orders, slot)?;
                 if let Some(expires_at) = order.expires_at {
@@ -296,13 +312,13 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
-        let due = self.gone(order, at.time)?;
+        let due = self.gone(&order, at.time)?;
         self.withdraw(slot, due.unwrap_or(reason), effects)
     }
 
     /// Takes an order off its book, out of the pool and off the schedule.
     fn unlink(&mut self, slot: Slot) -> Result<Order, Broken> {
-        let market = self.orders.get(slot)?.market;
+        let (_, market) = self.orders.home(slot)?;
         let state = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
         state.book.unlink(&mut self.orders, slot)?;
         let order = self.orders.remove(slot)?;
@@ -350,8 +366,7 @@ impl Exchange {
         market: MarketNo,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let Position { yes, no, realised } = self.ledger.purse(user, market)?.position;
-        effects.push(Effect::PositionChanged { user, market, yes, no, realised });
+        effects.push(self.ledger.purse(user, market)?.position_changed(user, market));
         Ok(())
     }
 
@@ -361,9 +376,7 @@ impl Exchange {
         user: UserNo,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let account = self.ledger.account(user)?;
-        let (available, reserved) = (account.available, account.reserved);
-        effects.push(Effect::AccountChanged { user, available, reserved });
+        effects.push(self.ledger.account(user)?.changed(user));
         Ok(())
     }
 }
