@@ -191,16 +191,23 @@ impl Book {
         self.blocks.get(block)?.get(tick % BLOCK)
     }
 
+    #[inline]
     fn level_mut(&mut self, tick: Tick) -> Result<&mut Level, Broken> {
         let tick = usize::from(tick.get());
-        let place = self.places.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
-        if *place == 0 {
-            self.blocks.reserve_exact(1);
-            self.blocks.push([Level::default(); BLOCK]);
-            *place = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
+        let mut block = usize::from(*self.places.get(tick / BLOCK).ok_or(Broken::Dangling)?);
+        if block == 0 {
+            block = self.add_block(tick)?;
         }
-        let block = usize::from(*place).saturating_sub(1);
-        let block = self.blocks.get_mut(block).ok_or(Broken::Dangling)?;
+        let block = self.blocks.get_mut(block.wrapping_sub(1)).ok_or(Broken::Dangling)?;
         block.get_mut(tick % BLOCK).ok_or(Broken::Dangling)
+    }
+
+    #[cold]
+    fn add_block(&mut self, tick: usize) -> Result<usize, Broken> {
+        self.blocks.reserve_exact(1);
+        self.blocks.push([Level::default(); BLOCK]);
+        let place = self.places.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
+        *place = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
+        Ok(self.blocks.len())
     }
 }

@@ -132,7 +132,7 @@ impl Exchange {
             self.tell_position(user, order.market, effects)?;
             return Ok(self.tell_account(user, effects)?);
         }
-        self.unlink(slot)?;
+        self.unlink(slot, &before)?;
         self.tell_position(user, order.market, effects)?;
         // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
@@ -191,7 +191,7 @@ impl Exchange {
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
             if let Some(reason) = self.gone(&maker, at.time)? {
-                self.withdraw(slot, reason, effects)?;
+                self.withdraw(slot, &maker, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
@@ -202,10 +202,10 @@ impl Exchange {
             match taker.self_trade {
                 SelfTradePrevention::CancelTaker => return Ok(Some(CancelReason::SelfTrade)),
                 SelfTradePrevention::CancelMaker => {
-                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
                 }
                 SelfTradePrevention::CancelBoth => {
-                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
                     return Ok(Some(CancelReason::SelfTrade));
                 }
             }
@@ -236,7 +236,7 @@ impl Exchange {
         self.market_mut(market)?.book.reduce(price, quantity)?;
         let maker_remaining = maker.backing.remaining()?;
         if maker_remaining.is_zero() {
-            self.unlink(slot)?;
+            self.unlink(slot, &maker)?;
         }
         effects.push(Effect::TradeMade(Trade {
             index,
@@ -295,12 +295,13 @@ impl Exchange {
     pub(super) fn withdraw(
         &mut self,
         slot: Slot,
+        order: &Order,
         reason: CancelReason,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let order = self.unlink(slot)?;
+        self.unlink(slot, order)?;
         self.ledger.release(order.user, order.market, order.terms(), order.backing)?;
-        self.tell_cancelled(&order, reason, true, effects)
+        self.tell_cancelled(order, reason, true, effects)
     }
 
     /// Cancels a resting order for this reason, unless an earlier one is due and not journaled.
@@ -313,19 +314,18 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
         let due = self.gone(&order, at.time)?;
-        self.withdraw(slot, due.unwrap_or(reason), effects)
+        self.withdraw(slot, &order, due.unwrap_or(reason), effects)
     }
 
     /// Takes an order off its book, out of the pool and off the schedule.
-    fn unlink(&mut self, slot: Slot) -> Result<Order, Broken> {
-        let (_, market) = self.orders.home(slot)?;
-        let state = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
+    fn unlink(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        let state = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
         state.book.unlink(&mut self.orders, slot)?;
-        let order = self.orders.remove(slot)?;
+        self.orders.remove(slot)?;
         if let Some(expires_at) = order.expires_at {
             self.schedule.remove(expires_at, Due::Expiry(order.no));
         }
-        Ok(order)
+        Ok(())
     }
 
     // -----------------------------------------------------------------------------------------

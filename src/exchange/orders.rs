@@ -187,23 +187,27 @@ impl OrderPool {
     }
 
     /// The slot of a resting order; `None` for one that does not stand.
+    #[inline]
     pub fn find(&self, order: OrderNo) -> Option<Slot> {
         self.by_number.get(order.0)
     }
 
     /// The order in a slot.
+    #[inline]
     pub fn get(&self, slot: Slot) -> Result<Order, Broken> {
         let entry = self.entry(slot)?;
         entry.order(self.rare_of(entry)?)
     }
 
     /// The order's owner and market.
+    #[inline]
     pub fn home(&self, slot: Slot) -> Result<(UserNo, MarketNo), Broken> {
         let entry = self.entry(slot)?;
         Ok((entry.user, entry.market))
     }
 
     /// How the order stands in its book.
+    #[inline]
     pub fn standing(&self, slot: Slot) -> Result<Standing, Broken> {
         let Entry { marks, price, backing, queue, .. } = *self.entry(slot)?;
         let remaining = backing.remaining()?;
@@ -211,6 +215,7 @@ impl OrderPool {
     }
 
     /// Puts an order back after a fill: its quantity is what it was.
+    #[inline]
     pub fn refill(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
         let entry = self.entry_mut(slot)?;
         let quantity = entry.filled.plus(entry.backing.remaining()?)?;
@@ -228,11 +233,13 @@ impl OrderPool {
     }
 
     /// The slot's neighbours in its price level.
+    #[inline]
     pub fn queue(&self, slot: Slot) -> Result<Links, Broken> {
         Ok(self.entry(slot)?.queue)
     }
 
     /// The slot's neighbours in its price level, to be changed.
+    #[inline]
     pub fn queue_mut(&mut self, slot: Slot) -> Result<&mut Links, Broken> {
         Ok(&mut self.entry_mut(slot)?.queue)
     }
@@ -268,20 +275,21 @@ impl OrderPool {
     }
 
     /// Takes out an order; it must be in no queue any more.
-    pub fn remove(&mut self, slot: Slot) -> Result<Order, Broken> {
-        let free = Entry::free(self.free);
-        let entry = std::mem::replace(self.entry_mut(slot)?, free);
-        self.free = Some(slot);
-        let order = entry.order(self.rare_of(&entry)?)?;
-        self.rare_free.extend(entry.rare);
-        let owner = entry.owner;
+    pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
+        let free = self.free.replace(slot);
+        let entry = self.entry_mut(slot)?;
+        let Entry { no, user, owner, rare, .. } = *entry;
+        entry.leave(free);
+        if let Some(rare) = rare {
+            self.rare_free.push(rare);
+        }
         if let Some(next) = owner.after {
             self.entry_mut(next)?.owner.before = owner.before;
         }
         if let Some(previous) = owner.before {
             self.entry_mut(previous)?.owner.after = owner.after;
         }
-        let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let list = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
         // Script pitfall_owners_list.
         if owner.before.is_none() {
             list.newest = owner.after;
@@ -289,8 +297,7 @@ impl OrderPool {
         list.count = list.count.checked_sub(1).ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
         // No number leads to the slot's next order: scripts pitfall_stale_id, pitfall_reused_slot.
-        self.by_number.remove(order.no.0)?;
-        Ok(order)
+        self.by_number.remove(no.0)
     }
 
     /// A user's resting orders, oldest first: at most as many as the rules allow one user.
@@ -316,14 +323,17 @@ impl OrderPool {
         taken.filter_map(|entry| entry.order(self.rare_of(entry).ok()?).ok())
     }
 
+    #[inline]
     fn entry(&self, slot: Slot) -> Result<&Entry, Broken> {
         self.entries.get(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
     }
 
+    #[inline]
     fn entry_mut(&mut self, slot: Slot) -> Result<&mut Entry, Broken> {
         self.entries.get_mut(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
     }
 
+    #[inline]
     fn rare_of(&self, entry: &Entry) -> Result<Rare, Broken> {
         match entry.rare {
             None => Ok(Rare::NONE),

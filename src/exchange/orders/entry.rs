@@ -37,6 +37,7 @@ pub struct Rare {
 impl Rare {
     pub const NONE: Rare = Rare { expires_at: None, copy_from: None };
 
+    #[inline]
     pub const fn of(order: &Order) -> Rare {
         Rare { expires_at: order.expires_at, copy_from: order.copy_from }
     }
@@ -47,6 +48,7 @@ impl Rare {
 pub struct Marks(u8);
 
 impl Marks {
+    #[inline]
     pub const fn of(order: &Order) -> Marks {
         let outcome = match order.wording.outcome {
             Outcome::Yes => 0,
@@ -99,23 +101,15 @@ impl Marks {
 }
 
 impl Entry {
-    /// A slot without an order.
-    pub const fn free(next: Option<Slot>) -> Entry {
-        Entry {
-            no: OrderNo(Sequence::ZERO),
-            filled: Lots::ZERO,
-            backing: Backing { contracts: Lots::ZERO, cash: Lots::ZERO },
-            user: UserNo(0),
-            market: MarketNo(0),
-            queue: Links { before: None, after: None },
-            owner: Links { before: None, after: next },
-            rare: None,
-            price: Tick::MIN,
-            marks: Marks(0),
-        }
+    /// Leaves the slot without an order; `next` is free too.
+    #[inline]
+    pub const fn leave(&mut self, next: Option<Slot>) {
+        self.no = OrderNo(Sequence::ZERO);
+        self.owner.after = next;
     }
 
     /// An order in no queue yet.
+    #[inline]
     pub const fn of(order: &Order, owner: Links, rare: Option<RareSlot>) -> Entry {
         Entry {
             no: order.no,
@@ -132,6 +126,7 @@ impl Entry {
     }
 
     /// The order; all that was filled and all that backs the rest make its quantity.
+    #[inline]
     pub fn order(&self, rare: Rare) -> Result<Order, Broken> {
         Ok(Order {
             no: self.no,
@@ -150,6 +145,7 @@ impl Entry {
     }
 
     /// Whether there is an order.
+    #[inline]
     pub fn taken(&self) -> bool {
         self.no.0 != Sequence::ZERO
     }

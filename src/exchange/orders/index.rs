@@ -62,6 +62,7 @@ const fn place(leaf: LeafNo) -> usize {
 
 impl SequenceIndex {
     /// The slot of the order with this number.
+    #[inline]
     pub fn get(&self, sequence: Sequence) -> Option<Slot> {
         let Path(branch, leaf, at) = Path::to(sequence);
         let leaf = (*self.branches.get(branch)?.as_ref()?.leaves.get(leaf)?)?;
@@ -69,6 +70,7 @@ impl SequenceIndex {
     }
 
     /// Takes in an order that is not there yet.
+    #[inline]
     pub fn insert(&mut self, sequence: Sequence, slot: Slot) -> Result<(), Broken> {
         let path = Path::to(sequence);
         let leaf = match self.leaf(path) {
@@ -85,6 +87,7 @@ impl SequenceIndex {
     }
 
     /// Takes out an order that is there.
+    #[inline]
     pub fn remove(&mut self, sequence: Sequence) -> Result<(), Broken> {
         let path = Path::to(sequence);
         let number = self.leaf(path).ok_or(Broken::Dangling)?;
@@ -95,6 +98,7 @@ impl SequenceIndex {
         if leaf.live == 0 { self.remove_leaf(path, number) } else { Ok(()) }
     }
 
+    #[inline]
     fn leaf(&self, Path(branch, leaf, _): Path) -> Option<LeafNo> {
         *self.branches.get(branch)?.as_ref()?.leaves.get(leaf)?
     }
