@@ -64,8 +64,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a server. A million records replay in a second or two, which is as long as a
-    /// reader waits for an answer; twice the distance between two snapshots, so that one that is
+    /// The bounds of a server. A million records replay while a reader waits (the rate is in
+    /// `benches/RESULTS.md`), and are twice the distance between two snapshots, so that one that is
     /// missing is no gap. Two at once: each takes a core from the exchange and a copy of its state.
     pub const STANDARD: Bounds = Bounds { records: 1_000_000, askers: 2 };
 }

@@ -101,6 +101,24 @@ pub struct MarketDraft {
     pub dispute_window_seconds: u32,
 }
 
+impl MarketDraft {
+    /// A market without texts, in no event, that pays out as soon as its outcome is announced.
+    pub fn plain(deadline: TimeMs) -> Self {
+        MarketDraft {
+            questions: Localized::default(),
+            descriptions: Localized::default(),
+            yes_text: Localized::default(),
+            no_text: Localized::default(),
+            logo: String::new(),
+            deadline,
+            categories: Vec::new(),
+            event: None,
+            highlighted: false,
+            dispute_window_seconds: 0,
+        }
+    }
+}
+
 /// A change of an event's texts and flags; `None` leaves as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventRevision {

@@ -34,6 +34,22 @@ pub enum CancelReason {
     HeartbeatExpired,
 }
 
+impl CancelReason {
+    /// The interface's code of the reason (semantics 4).
+    pub const fn code(self) -> &'static str {
+        match self {
+            CancelReason::User => "USER",
+            CancelReason::IocRemainder => "IOC_REMAINDER",
+            CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
+            CancelReason::SelfTrade => "SELF_TRADE",
+            CancelReason::Expired => "EXPIRED",
+            CancelReason::MarketClosed => "MARKET_CLOSED",
+            CancelReason::MarketVoided => "MARKET_VOIDED",
+            CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
+        }
+    }
+}
+
 /// One of the two orders of a trade, as the trade left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Party {

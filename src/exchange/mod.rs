@@ -271,8 +271,8 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
-    use super::catalogue::{Localized, MarketDraft, Outcome};
-    use super::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+    use super::catalogue::{MarketDraft, Outcome};
+    use super::command::{PlaceOrder, Side, Wording};
     use super::units::{Lots, Money};
     use super::*;
 
@@ -290,34 +290,17 @@ mod tests {
     }
 
     fn buy(user: u32, outcome: Outcome, ticks: u8, contracts: u64) -> Command {
-        Command::PlaceOrder(PlaceOrder {
-            user: UserNo(user),
-            market: MarketNo(0),
-            wording: Wording { outcome, side: Side::Buy },
-            price: Tick::new(ticks).unwrap(),
-            quantity: Lots::contracts(contracts),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        })
+        Command::PlaceOrder(PlaceOrder::plain(
+            UserNo(user),
+            MarketNo(0),
+            Wording { outcome, side: Side::Buy },
+            Tick::new(ticks).unwrap(),
+            Lots::contracts(contracts),
+        ))
     }
 
     fn open_ended() -> MarketDraft {
-        MarketDraft {
-            questions: Localized::default(),
-            descriptions: Localized::default(),
-            yes_text: Localized::default(),
-            no_text: Localized::default(),
-            logo: String::new(),
-            deadline: TimeMs::MAX,
-            categories: Vec::new(),
-            event: None,
-            highlighted: false,
-            dispute_window_seconds: 0,
-        }
+        MarketDraft::plain(TimeMs::MAX)
     }
 
     /// A refusal would let a replay go on and refuse every record after it.

@@ -16,8 +16,7 @@ use serde_json::{Value, json};
 use super::life::{Crowd, Life, Queue, killed};
 use super::pairs::Hands;
 use super::words::{
-    a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
-    translation, wish,
+    a_side, backing, conditions, contracts, ending, place_in_queue, still_ahead, translation, wish,
 };
 use crate::answer::Failure;
 use crate::moment::elapsed;
@@ -408,7 +407,7 @@ impl Story {
         }]);
         life.cancelled = quantity;
         life.ended = true;
-        let code = reason_code(reason);
+        let code = reason.code();
         let figures = json!({ "reason": code, "quantity": quantity.to_string() });
         text.extend([format!(" Recorded reason: {code}.")]);
         self.tell(record, "CANCELLED", text, figures);

@@ -327,20 +327,6 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
     }
 }
 
-/// The code of a reason (semantics 4).
-pub const fn reason_code(reason: CancelReason) -> &'static str {
-    match reason {
-        CancelReason::User => "USER",
-        CancelReason::IocRemainder => "IOC_REMAINDER",
-        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
-        CancelReason::SelfTrade => "SELF_TRADE",
-        CancelReason::Expired => "EXPIRED",
-        CancelReason::MarketClosed => "MARKET_CLOSED",
-        CancelReason::MarketVoided => "MARKET_VOIDED",
-        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
-    }
-}
-
 /// What is still ahead.
 pub fn still_ahead(ahead: Crowd) -> String {
     match ahead.orders {

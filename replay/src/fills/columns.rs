@@ -15,7 +15,6 @@ use parquet::schema::parser::parse_message_type;
 use uuid::Uuid;
 
 use super::row::Row;
-use crate::register::side_name;
 
 /// Rows in a group: a few megabytes while they are gathered, and few enough for a reader to skip
 /// groups by their statistics.
@@ -58,12 +57,12 @@ const COLUMNS: [Column; 16] = [
     ("maker_order_id", ID, Pick::Id(|row| row.maker.order.uuid())),
     ("maker_user_id", ID, Pick::Id(|row| row.maker.user.uuid())),
     ("maker_outcome", WORD, Pick::Word(|row| row.maker.wording.outcome.id())),
-    ("maker_side", WORD, Pick::Word(|row| side_name(row.maker.wording.side))),
+    ("maker_side", WORD, Pick::Word(|row| row.maker.wording.side.name())),
     ("maker_price", PRICE, Pick::Small(|row| i32::from(row.maker.price.get()))),
     ("taker_order_id", ID, Pick::Id(|row| row.taker.order.uuid())),
     ("taker_user_id", ID, Pick::Id(|row| row.taker.user.uuid())),
     ("taker_outcome", WORD, Pick::Word(|row| row.taker.wording.outcome.id())),
-    ("taker_side", WORD, Pick::Word(|row| side_name(row.taker.wording.side))),
+    ("taker_side", WORD, Pick::Word(|row| row.taker.wording.side.name())),
     ("taker_price", PRICE, Pick::Small(|row| i32::from(row.taker.price.get()))),
 ];
 

@@ -8,7 +8,7 @@ use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
 use serde_json::json;
 
 use crate::moment::rfc3339;
-use crate::register::{side_name, spoken};
+use crate::register::spoken;
 
 /// One side of a fill, in its owner's words.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ impl Row {
         let time = rfc3339(self.time);
         write!(out, "{sequence},{time},{trade},{market},{yes_price},{quantity}")?;
         for Party { order, user, wording, price } in [maker, taker] {
-            let (outcome, side) = (wording.outcome.id(), side_name(wording.side));
+            let (outcome, side) = (wording.outcome.id(), wording.side.name());
             write!(out, ",{order},{user},{outcome},{side},{price}")?;
         }
         writeln!(out)
@@ -89,7 +89,7 @@ impl Row {
                 "order_id": party.order.to_string(),
                 "user_id": party.user.to_string(),
                 "outcome": party.wording.outcome.id(),
-                "side": side_name(party.wording.side),
+                "side": party.wording.side.name(),
                 "price": party.price.to_string(),
             })
         };

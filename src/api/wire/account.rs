@@ -98,15 +98,6 @@ impl From<Heartbeat> for HeartbeatJson {
     }
 }
 
-/// The interface's name of a role.
-pub(super) const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Reader => "reader",
-        Role::Trader => "trader",
-        Role::Operator => "operator",
-    }
-}
-
 /// An API key without the key.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,7 +115,7 @@ impl KeyJson {
     pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> KeyJson {
         KeyJson {
             key_id: Text(row.id),
-            role: role_name(row.role),
+            role: row.role.name(),
             label: Text(Arc::clone(&row.label)),
             created_at: Timestamp(row.created_at),
             last_used_at: last_used.map(Timestamp),

@@ -177,18 +177,7 @@ pub fn after(time: TimeMs, ms: i64) -> TimeMs {
 
 /// A market without texts.
 pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds,
-    }
+    MarketDraft { dispute_window_seconds, ..MarketDraft::plain(deadline) }
 }
 
 /// Picks one of several by a number of any size.

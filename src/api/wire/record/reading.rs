@@ -5,9 +5,7 @@ use super::{
     CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OutcomeTextJson,
     PlaceOrderJson,
 };
-use crate::api::wire::account::role_name;
 use crate::api::wire::catalogue::LocalizedJson;
-use crate::api::wire::order::{force_name, side_name};
 use crate::api::wire::{OutcomeId, Text, Timestamp};
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
@@ -115,7 +113,7 @@ impl<'a> Reading<'_, 'a> {
         CommandJson::AddKey {
             user_id: self.user(user),
             key_id: self.made(KeyId::derive, |id| self.view.accounts.key_no(id)),
-            role: role_name(role),
+            role: role.name(),
             label,
             key_hash: data_encoding::HEXLOWER.encode(&hash.0),
         }
@@ -188,10 +186,10 @@ impl<'a> Reading<'_, 'a> {
             user_id: self.user(terms.user),
             market_id: self.market(terms.market),
             outcome_id: OutcomeId(terms.wording.outcome),
-            side: side_name(terms.wording.side),
+            side: terms.wording.side.name(),
             price: Text(terms.price),
             quantity: Text(terms.quantity),
-            time_in_force: force_name(terms.time_in_force),
+            time_in_force: terms.time_in_force.name(),
             expires_at: expires_at.map(Timestamp),
             self_trade_prevention: self_trade_name(terms.self_trade),
             post_only: terms.condition.post_only(),
