@@ -1,9 +1,7 @@
 //! Orders for 100,000 markets, by Zipf's law: the k-th market gets 1/k of what the first one gets.
 
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
-};
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
@@ -54,25 +52,10 @@ pub fn opening(users: u32, markets: u32) -> Vec<Command> {
         commands.push(Command::Deposit { user, amount: Money::new(100_000_000_000_000) });
     }
     for market in (0..markets).map(MarketNo) {
-        commands.push(Command::CreateMarket(Box::new(draft())));
+        commands.push(Command::CreateMarket(Box::new(MarketDraft::plain(TimeMs::MAX))));
         commands.push(Command::PublishMarket { market });
     }
     commands
-}
-
-fn draft() -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
 }
 
 /// An order to buy; `up` on yes at a price of yes, else on no.
@@ -80,19 +63,8 @@ pub fn order(user: u32, market: u32, up: bool, yes: u8, contracts: u64) -> Place
     let yes = Tick::new(yes).expect("a price");
     let outcome = if up { Outcome::Yes } else { Outcome::No };
     let wording = Wording { outcome, side: Side::Buy };
-    PlaceOrder {
-        user: UserNo(user),
-        market: MarketNo(market),
-        wording,
-        price: wording.yes_price(yes),
-        quantity: Lots::contracts(contracts),
-        time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-        self_trade: SelfTradePrevention::CancelTaker,
-        condition: Condition::Unconditional,
-        valid_until: None,
-        copy_from: None,
-        client_order_id: None,
-    }
+    let quantity = Lots::contracts(contracts);
+    PlaceOrder::plain(UserNo(user), MarketNo(market), wording, wording.yes_price(yes), quantity)
 }
 
 /// Commands as records, a millisecond for every ten of them.

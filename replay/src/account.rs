@@ -131,9 +131,9 @@ impl Listener for Reader {
 }
 
 /// An order that stands.
-struct Standing<'a> {
+struct Standing {
     id: OrderId,
-    order: &'a Order,
+    order: Order,
     placed: TimeMs,
 }
 
@@ -151,7 +151,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         let order = exchange.order(*no)?;
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
-    let orders: Vec<Standing<'_>> = standing.collect();
+    let orders: Vec<Standing> = standing.collect();
     let text = text(&views, row, &positions, &orders);
     let value = json!({
         "ok": true,
@@ -180,7 +180,7 @@ fn position(views: &Views, row: &PositionRow) -> Value {
     })
 }
 
-fn order(views: &Views, row: &Standing<'_>) -> Value {
+fn order(views: &Views, row: &Standing) -> Value {
     let Standing { id, order, placed } = row;
     json!({
         "order_id": id.to_string(),
@@ -196,12 +196,7 @@ fn order(views: &Views, row: &Standing<'_>) -> Value {
     })
 }
 
-fn text(
-    views: &Views,
-    user: &UserRow,
-    positions: &[&PositionRow],
-    orders: &[Standing<'_>],
-) -> String {
+fn text(views: &Views, user: &UserRow, positions: &[&PositionRow], orders: &[Standing]) -> String {
     let question = |market: MarketNo| {
         let row = views.catalogue.market(market);
         row.map_or_else(String::new, |row| format!("{} ({})", row.draft.questions.en, row.id))

@@ -167,7 +167,8 @@ impl Exchange {
             self.public_market(market)?;
         }
         for slot in self.orders.of_user_oldest_first(user)? {
-            if market.is_none_or(|market| self.orders.home(slot).is_ok_and(|home| home.1 == market)) {
+            if market.is_none_or(|market| self.orders.home(slot).is_ok_and(|home| home.1 == market))
+            {
                 self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
             }
         }
