@@ -12,7 +12,9 @@ use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal};
 use super::projector::Projector;
+use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::results::Seal;
 use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
@@ -36,44 +38,82 @@ impl Matcher {
     /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
     /// it. Hands the exchange back.
     pub fn run(mut self) -> Replayer {
-        while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
-            let began = Instant::now();
-            // Only what is replayed has nobody's slots: it was counted when it was new.
-            let live = !replies.is_empty();
-            let told = &self.meter.matcher;
-            told.post_blocks_waiting(self.blocks.len());
-            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
-            match self.replayer.apply(&block, &mut effects, &mut records) {
-                Ok(()) => {}
-                Err(Stop::Listener(never)) => match never {},
-                Err(Stop::Fault(fault)) => {
-                    tracing::error!(block = %block.first(), %fault, "block not applied");
-                    let reason = HaltReason::from(fault);
-                    self.halt.halt(reason);
-                    let waiting = replies.into_iter().flatten();
-                    refuse(waiting, Refusal::OutcomeUnknown(reason));
-                    return self.replayer;
-                }
-            }
-            let applied = Arc::new(AppliedBlock::new(effects, records));
-            if live {
-                let commands = block.records().iter().map(|record| &record.command);
-                for (command, applied) in commands.zip(applied.records()) {
-                    told.count(command, applied.effects);
-                }
-            }
-            self.due.post_results(self.replayer.results());
-            if let Err(reason) = self.projector.project(&applied, replies) {
-                self.halt.halt(reason);
-                return self.replayer;
-            }
-            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
-            told.post_applied(self.replayer.exchange().sequence());
-            if live {
-                told.apply.count_since(began);
+        let mut replayer = std::mem::take(&mut self.replayer);
+        let mut next = self.blocks.recv().ok();
+        let replayed = |sequenced: &mut Sequenced| sequenced.replies.is_empty();
+        if next.as_mut().is_some_and(replayed)
+            && let Ok(sealer) = Sealer::start(replayer.results())
+        {
+            let mut beside = replayer.sealed_by(sealer);
+            let caught_up = self.apply_while(&mut beside, &mut next, replayed);
+            replayer = beside.settled().unwrap_or_default();
+            if caught_up.is_err() {
+                return replayer;
             }
         }
-        self.replayer
+        // Whatever ended it has been said.
+        drop(self.apply_while(&mut replayer, &mut next, |_| true));
+        replayer
+    }
+
+    /// Applies `next` and what comes after it, while it is of a kind. Halts the engine on error.
+    fn apply_while<S: Seal>(
+        &mut self,
+        replayer: &mut Replayer<S>,
+        next: &mut Option<Sequenced>,
+        kind: impl Fn(&mut Sequenced) -> bool,
+    ) -> Result<(), HaltReason> {
+        while let Some(sequenced) = next.take_if(&kind) {
+            self.apply(replayer, sequenced).inspect_err(|reason| self.halt.halt(*reason))?;
+            *next = self.blocks.recv().ok();
+        }
+        Ok(())
+    }
+
+    fn apply<S: Seal>(
+        &mut self,
+        replayer: &mut Replayer<S>,
+        Sequenced { block, replies }: Sequenced,
+    ) -> Result<(), HaltReason> {
+        let began = Instant::now();
+        // Only what is replayed has nobody's slots: it was counted when it was new.
+        let live = !replies.is_empty();
+        let told = &self.meter.matcher;
+        told.post_blocks_waiting(self.blocks.len());
+        let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+        let applied = match replayer.apply(&block, &mut effects, &mut records) {
+            // Nobody asks for the results of a block while there are more to replay.
+            Ok(()) if !live && !self.blocks.is_empty() => Ok(replayer.known()),
+            Ok(()) => replayer.settle(),
+            Err(Stop::Listener(never)) => match never {},
+            Err(Stop::Fault(fault)) => Err(fault),
+        };
+        let results = match applied {
+            Ok(results) => results,
+            Err(fault) => {
+                tracing::error!(block = %block.first(), %fault, "block not applied");
+                let reason = HaltReason::from(fault);
+                // Halted before anyone is told.
+                self.halt.halt(reason);
+                refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
+                return Err(reason);
+            }
+        };
+        let applied = Arc::new(AppliedBlock::new(effects, records));
+        if live {
+            let commands = block.records().iter().map(|record| &record.command);
+            for (command, applied) in commands.zip(applied.records()) {
+                told.count(command, applied.effects);
+            }
+        }
+        self.due.post_results(results);
+        self.projector.project(&applied, replies)?;
+        self.due.post(replayer.exchange().next_due(), results);
+        told.post_applied(replayer.exchange().sequence());
+        if live {
+            told.apply.count_since(began);
+        }
+        Ok(())
     }
 }
 

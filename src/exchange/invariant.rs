@@ -56,6 +56,9 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
+    /// Results that were to be hashed were not.
+    #[error("results were not hashed")]
+    Unhashed,
     /// Orders stand in a market that keeps none.
     #[error("orders stand in a market that keeps none")]
     OrdersInClosedMarket,
