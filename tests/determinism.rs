@@ -249,8 +249,8 @@ fn commands_alike() -> Vec<Command> {
         Command::RevokeKey { user: UserNo(0), key: KeyNo(0) },
         Command::Deposit { user, amount: Money::new(1) },
         Command::Deposit { user: UserNo(2), amount: Money::new(1) },
-        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0))),
-        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1))),
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0, commands::fees_of(2)))),
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1, commands::fees_of(0)))),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "a".to_owned() }),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "b".to_owned() }),
     ]);

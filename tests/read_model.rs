@@ -191,6 +191,7 @@ fn draft(market: u32) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: market * 5,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 

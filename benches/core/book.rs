@@ -1,5 +1,5 @@
 //! One market's book and the pool of its orders, without ledger, effects or checks: real orders
-//! added, cancelled and traded against, with a report for each trade in a buffer that is used again.
+//! added, cancelled and traded against, a report for each trade in a buffer that is used again.
 
 use openoutcry::exchange::book::Book;
 use openoutcry::exchange::command::{Command, PlaceOrder, Record, TimeInForce};
@@ -19,6 +19,7 @@ pub enum Step {
 
 /// What a trade is reported as.
 #[derive(Debug, Clone, Copy)]
+#[allow(dead_code, reason = "written for a reader that is not measured")]
 pub struct Report {
     pub maker: OrderNo,
     pub taker: OrderNo,

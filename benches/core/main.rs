@@ -2,8 +2,8 @@
 //! on real flow, the same with its results hashed, 100,000 markets; and the memory of a resting
 //! order and of a quiet market.
 //!
-//! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one must
-//! not help the next. `-- once ROW` runs a row's commands a single time, for `benches/count.sh`.
+//! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
+//! must not help the next. `-- once ROW` runs a row's commands a single time, for `benches/count.sh`.
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary).
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]

@@ -12,7 +12,7 @@ use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::{Applied, Effect, Party};
 use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
 use openoutcry::exchange::orders::Order;
-use openoutcry::exchange::units::{Sequence, TimeMs};
+use openoutcry::exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
 use openoutcry::projection::Projection;
 use openoutcry::projection::accounts::{Accounts, UserRow};
 use openoutcry::projection::catalogue::Catalogue;
@@ -55,6 +55,8 @@ struct Reader {
     views: Views,
     /// The user's orders that stand, with the time at which each was placed.
     open: BTreeMap<OrderNo, TimeMs>,
+    /// What the user's fills have cost besides.
+    fees: MoneySum,
     /// The effects of the record at hand that concern the user.
     kept: Vec<Effect>,
 }
@@ -62,7 +64,7 @@ struct Reader {
 impl Reader {
     fn of(named: Reference) -> Reader {
         let (views, open, kept) = (Views::default(), BTreeMap::new(), Vec::new());
-        Reader { named, user: None, views, open, kept }
+        Reader { named, user: None, views, open, fees: MoneySum::ZERO, kept }
     }
 
     /// Whether an effect is the user's own, or names somebody or something that the user's
@@ -84,8 +86,8 @@ impl Reader {
         }
     }
 
-    /// Keeps the list of the user's open orders.
-    fn follow_orders(&mut self, record: &Record, effect: &Effect) {
+    /// Keeps the list of the user's open orders, and the sum of the fees.
+    fn follow_orders(&mut self, record: &Record, effect: &Effect) -> Result<(), Overflow> {
         match effect {
             Effect::UserCreated { user, .. }
                 if self.named.names_user(UserId::derive(record.time, record.sequence, 0)) =>
@@ -99,7 +101,10 @@ impl Reader {
                 self.open.remove(order);
             }
             Effect::TradeMade(trade) => {
-                for Party { order, remaining, .. } in [trade.taker, trade.maker] {
+                for Party { order, user, remaining, fee } in [trade.taker, trade.maker] {
+                    if self.user == Some(user) {
+                        self.fees = self.fees.plus(fee)?;
+                    }
                     if remaining.is_zero() {
                         self.open.remove(&order);
                     }
@@ -107,6 +112,7 @@ impl Reader {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -119,7 +125,7 @@ impl Listener for Reader {
     ) -> Result<(), Failure> {
         self.kept.clear();
         for effect in effects {
-            self.follow_orders(record, effect);
+            self.follow_orders(record, effect)?;
             if self.concerns(effect) {
                 self.kept.push(effect.clone());
             }
@@ -152,7 +158,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
     let orders: Vec<Standing> = standing.collect();
-    let text = text(&views, row, &positions, &orders);
+    let text = text(&views, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
         "sequence": views.sequence.get(),
@@ -162,6 +168,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         "currency": views.accounts.currency(),
         "available": row.balance.available.to_string(),
         "reserved": row.balance.reserved.to_string(),
+        "fees_paid": reader.fees.to_string(),
         "positions": positions.iter().map(|row| position(&views, row)).collect::<Vec<_>>(),
         "open_orders": orders.iter().map(|row| order(&views, row)).collect::<Vec<_>>(),
     });
@@ -196,14 +203,21 @@ fn order(views: &Views, row: &Standing) -> Value {
     })
 }
 
-fn text(views: &Views, user: &UserRow, positions: &[&PositionRow], orders: &[Standing]) -> String {
+fn text(
+    views: &Views,
+    user: &UserRow,
+    fees: MoneySum,
+    positions: &[&PositionRow],
+    orders: &[Standing],
+) -> String {
     let question = |market: MarketNo| {
         let row = views.catalogue.market(market);
         row.map_or_else(String::new, |row| format!("{} ({})", row.draft.questions.en, row.id))
     };
     let currency = views.accounts.currency();
     let mut text = format!(
-        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n",
+        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n\
+         fees paid  {fees} {currency}\n",
         user.profile_name,
         user.id,
         views.sequence,

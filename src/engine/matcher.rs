@@ -1,19 +1,24 @@
 //! The matcher: applies every durable record, in order, and hands on what happened.
 //!
 //! At a start the blocks come from the journal, later from the sequencer; the matcher cannot tell.
+//! Between blocks it says what commands would do that are only tried, because nobody else has the
+//! exchange as it stands.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, select};
 
+use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
-use super::pending::{AppliedBlock, AppliedRecords, Refusal};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::Projector;
 use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::Exchange;
+use crate::exchange::effect::Applied;
 use crate::exchange::results::Seal;
 use crate::journal::replay::{Replayer, Stop};
 
@@ -24,6 +29,10 @@ pub struct Matcher {
     pub replayer: Replayer,
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
+    /// What is only tried comes from here.
+    pub trials: Receiver<Trial>,
+    /// A trial that waits for what is due to be journaled, as the command itself would.
+    pub held: Option<Trial>,
     /// Results go here.
     pub projector: Projector,
     /// Where to say what is due, and what the records came to.
@@ -38,65 +47,102 @@ impl Matcher {
     /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
     /// it. Hands the exchange back.
     pub fn run(mut self) -> Replayer {
+        if !self.catch_up() {
+            return self.replayer;
+        }
         let mut replayer = std::mem::take(&mut self.replayer);
-        let mut next = self.blocks.recv().ok();
-        let replayed = |sequenced: &mut Sequenced| sequenced.replies.is_empty();
-        if next.as_mut().is_some_and(replayed)
-            && let Ok(sealer) = Sealer::start(replayer.results())
-        {
-            let mut beside = replayer.sealed_by(sealer);
-            let caught_up = self.apply_while(&mut beside, &mut next, replayed);
-            replayer = beside.settled().unwrap_or_default();
-            if caught_up.is_err() {
-                return replayer;
+        let none = crossbeam_channel::never();
+        loop {
+            let trials = if self.held.is_none() { &self.trials } else { &none };
+            // Of two that are ready either may be taken, so neither waits for ever.
+            select! {
+                recv(self.blocks) -> sequenced => {
+                    let Ok(sequenced) = sequenced else { return replayer };
+                    if !self.apply(&mut replayer, sequenced) {
+                        return replayer;
+                    }
+                }
+                recv(trials) -> trial => self.held = trial.ok(),
+            }
+            self.try_held(replayer.exchange());
+        }
+    }
+
+    /// Applies what is replayed, with the results hashed beside; false where that was the end.
+    fn catch_up(&mut self) -> bool {
+        let mut replayer = std::mem::take(&mut self.replayer);
+        let Ok(sealer) = Sealer::start(replayer.results()) else {
+            self.replayer = replayer;
+            return true;
+        };
+        let mut beside = replayer.sealed_by(sealer);
+        let (mut sound, mut live) = (true, None);
+        while sound && live.is_none() && self.held.is_none() {
+            select! {
+                recv(self.blocks) -> sequenced => match sequenced {
+                    Ok(sequenced) if sequenced.replies.is_empty() => {
+                        sound = self.apply(&mut beside, sequenced);
+                    }
+                    Ok(sequenced) => live = Some(sequenced),
+                    Err(_) => break,
+                },
+                recv(self.trials) -> trial => match trial {
+                    Ok(trial) => self.held = Some(trial),
+                    Err(_) => break,
+                },
             }
         }
-        // Whatever ended it has been said.
-        drop(self.apply_while(&mut replayer, &mut next, |_| true));
-        replayer
-    }
-
-    /// Applies `next` and what comes after it, while it is of a kind. Halts the engine on error.
-    fn apply_while<S: Seal>(
-        &mut self,
-        replayer: &mut Replayer<S>,
-        next: &mut Option<Sequenced>,
-        kind: impl Fn(&mut Sequenced) -> bool,
-    ) -> Result<(), HaltReason> {
-        while let Some(sequenced) = next.take_if(&kind) {
-            self.apply(replayer, sequenced).inspect_err(|reason| self.halt.halt(*reason))?;
-            *next = self.blocks.recv().ok();
+        replayer = beside.settled().unwrap_or_default();
+        if let Some(live) = live {
+            sound = self.apply(&mut replayer, live);
         }
-        Ok(())
+        self.try_held(replayer.exchange());
+        self.replayer = replayer;
+        sound
     }
 
+    /// Answers the trial that waits, unless something is due: the sequencer journals that before
+    /// any command, and soon without one.
+    fn try_held(&mut self, exchange: &Exchange) {
+        let time = clock::now().max(exchange.time());
+        if exchange.next_due().is_some_and(|due| due <= time) {
+            return;
+        }
+        let Some(Trial { tried, once, told }) = self.held.take() else { return };
+        let effects = exchange.trial(tried, once, time);
+        let sequence = exchange.sequence().next();
+        let effects = effects.as_deref().map_err(|broken| *broken);
+        let applied = effects.map(|effects| Applied { sequence, time, effects });
+        told(&self.projector.read_model.read(), applied.as_ref().map_err(|broken| *broken));
+    }
+
+    /// Applies a block and has it folded and answered; false where that was the end.
     fn apply<S: Seal>(
         &mut self,
         replayer: &mut Replayer<S>,
         Sequenced { block, replies }: Sequenced,
-    ) -> Result<(), HaltReason> {
+    ) -> bool {
         let began = Instant::now();
         // Only what is replayed has nobody's slots: it was counted when it was new.
         let live = !replies.is_empty();
         let told = &self.meter.matcher;
         told.post_blocks_waiting(self.blocks.len());
         let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
-        let applied = match replayer.apply(&block, &mut effects, &mut records) {
+        let results = match replayer.apply(&block, &mut effects, &mut records) {
             // Nobody asks for the results of a block while there are more to replay.
             Ok(()) if !live && !self.blocks.is_empty() => Ok(replayer.known()),
             Ok(()) => replayer.settle(),
             Err(Stop::Listener(never)) => match never {},
             Err(Stop::Fault(fault)) => Err(fault),
         };
-        let results = match applied {
+        let results = match results {
             Ok(results) => results,
             Err(fault) => {
                 tracing::error!(block = %block.first(), %fault, "block not applied");
                 let reason = HaltReason::from(fault);
-                // Halted before anyone is told.
                 self.halt.halt(reason);
                 refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
-                return Err(reason);
+                return false;
             }
         };
         let applied = Arc::new(AppliedBlock::new(effects, records));
@@ -107,13 +153,16 @@ impl Matcher {
             }
         }
         self.due.post_results(results);
-        self.projector.project(&applied, replies)?;
+        if let Err(reason) = self.projector.project(&applied, replies) {
+            self.halt.halt(reason);
+            return false;
+        }
         self.due.post(replayer.exchange().next_due(), results);
         told.post_applied(replayer.exchange().sequence());
         if live {
             told.apply.count_since(began);
         }
-        Ok(())
+        true
     }
 }
 
@@ -150,6 +199,8 @@ mod tests {
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
+            trials: crossbeam_channel::never(),
+            held: None,
             projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::fees::{FeeRate, Fees};
 use super::ids::{CategoryNo, EventNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
@@ -99,10 +100,13 @@ pub struct MarketDraft {
     pub highlighted: bool,
     /// Seconds between the announced outcome and the pay-out in which it may be disputed.
     pub dispute_window_seconds: u32,
+    /// What trading costs.
+    pub fees: Fees,
 }
 
 impl MarketDraft {
-    /// A market without texts, in no event, that pays out as soon as its outcome is announced.
+    /// A market without texts or fees, in no event, that pays out as soon as its outcome is
+    /// announced.
     pub fn plain(deadline: TimeMs) -> Self {
         MarketDraft {
             questions: Localized::default(),
@@ -115,6 +119,7 @@ impl MarketDraft {
             event: None,
             highlighted: false,
             dispute_window_seconds: 0,
+            fees: Fees::NONE,
         }
     }
 }
@@ -155,6 +160,10 @@ pub struct MarketRevision {
     pub categories: Option<Vec<CategoryNo>>,
     /// Whether the market is shown first.
     pub highlighted: Option<bool>,
+    /// What a resting order pays. Only while the market is a DRAFT.
+    pub maker_fee: Option<FeeRate>,
+    /// What an incoming order pays. Only while the market is a DRAFT.
+    pub taker_fee: Option<FeeRate>,
 }
 
 /// What the rules need to know of categories and events.

@@ -59,6 +59,8 @@ pub struct Party {
     pub user: UserNo,
     /// What of the order is still to be filled. Zero: the order is filled.
     pub remaining: Lots,
+    /// What the owner paid for the trade besides.
+    pub fee: Money,
 }
 
 /// Two orders met.

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::effect::Holding;
+use super::fees::{Charge, Fees};
 use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::orders::Backing;
@@ -32,7 +33,7 @@ pub struct Position {
     pub yes: Holding,
     /// No contracts.
     pub no: Holding,
-    /// Proceeds, merged pairs and pay-outs so far, less the cost they took.
+    /// Proceeds, merged pairs and pay-outs so far, less the cost they took and all fees.
     pub realised: MoneySum,
 }
 
@@ -97,20 +98,33 @@ pub struct Purse {
     pub account: Account,
     /// Contracts.
     pub position: Position,
-    /// Where the position stands among its market's; `None` if it was not there yet.
+    /// Where the position stands among its market's; `None` if that is not known.
     row: Option<u32>,
 }
 
 impl Purse {
-    /// What would back an order: free contracts of the outcome it closes, then cash.
-    pub fn backing_for(&self, direction: Direction, quantity: Lots) -> Result<Backing, Broken> {
+    /// What would back an order with this limit, a price of yes, in a market with these fees: free
+    /// contracts of the outcome it closes, then cash.
+    pub fn backing_for(
+        &self,
+        (direction, limit): (Direction, Tick),
+        quantity: Lots,
+        fees: Fees,
+    ) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.position.holding(direction.closes()).free()?);
-        Ok(Backing { contracts, cash: quantity.minus(contracts)? })
+        let cash = quantity.minus(contracts)?;
+        Ok(Backing { contracts, cash, fees: fees.reserve(direction, limit, cash)? })
     }
 
     /// Whether there is cash for the cash-backed part of an order with this limit.
     pub fn affords(&self, order: Terms, backing: Backing) -> Result<bool, Broken> {
         Ok(order.cash(backing)? <= self.account.available)
+    }
+
+    /// The purse, to be put into another ledger.
+    #[must_use]
+    pub const fn elsewhere(self) -> Purse {
+        Purse { row: None, ..self }
     }
 
     /// Sets aside what backs an order.
@@ -134,8 +148,14 @@ impl Purse {
     }
 
     /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
-    /// that the trade takes.
-    fn fill(&mut self, order: Terms, price: Tick, part: Backing) -> Result<(), Broken> {
+    /// that the trade takes, and pays its fee.
+    fn fill(
+        &mut self,
+        order: Terms,
+        price: Tick,
+        part: Backing,
+        charge: Charge,
+    ) -> Result<(), Broken> {
         let direction = order.direction;
         let own_price = direction.own_price(price);
 
@@ -152,6 +172,10 @@ impl Purse {
         let paid = own_price.times(part.cash)?;
         self.account.reserved = self.account.reserved.take(set_aside)?;
         self.account.available = self.account.available.plus(set_aside.take(paid)?)?;
+        let Charge { from_proceeds, from_reserve, released } = charge;
+        self.account.available = self.account.available.take(from_proceeds)?.plus(released)?;
+        self.account.reserved = self.account.reserved.take(from_reserve)?.take(released)?;
+        self.position.realised = self.position.realised.minus(charge.fee()?)?;
         if !part.cash.is_zero() {
             let gains = self.position.holding_mut(direction.gains());
             gains.receive(part.cash, paid, order.copy_from)?;
@@ -190,9 +214,9 @@ impl Terms {
         self.direction.own_price(self.limit)
     }
 
-    /// The cash that backs an order.
+    /// The cash that backs an order, what its fees may come to included.
     pub fn cash(self, backing: Backing) -> Result<Money, Broken> {
-        Ok(self.own_limit().times(backing.cash)?)
+        Ok(self.own_limit().times(backing.cash)?.plus(backing.fees)?)
     }
 }
 
@@ -238,6 +262,8 @@ pub struct Ledger {
     /// Nothing for a market in which nobody ever held contracts.
     markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
+    /// What trading has cost, the operator's.
+    fees: MoneySum,
 }
 
 impl Ledger {
@@ -277,6 +303,11 @@ impl Ledger {
         self.net_deposits
     }
 
+    /// All fees paid.
+    pub const fn fees(&self) -> MoneySum {
+        self.fees
+    }
+
     /// Adds money from outside.
     pub fn deposit(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
         self.net_deposits = self.net_deposits.plus(amount)?;
@@ -305,11 +336,12 @@ impl Ledger {
         Ok(Purse { account, position, row: Some(*row) })
     }
 
-    /// Puts a purse back, before another of the same user in the same market is taken out.
+    /// Puts a purse back.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
         *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
-        let before = if let Some(row) = purse.row {
+        let known = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user));
+        let before = if let Some(row) = purse.row.or(known.copied()) {
             let rows = holders.as_mut().map(|holders| &mut holders.rows);
             let place = rows.and_then(|rows| rows.get_mut(row as usize)).ok_or(Broken::Dangling)?;
             std::mem::replace(&mut place.1, purse.position).costs()
@@ -352,9 +384,11 @@ impl Ledger {
         order: Terms,
         price: Tick,
         part: Backing,
+        charge: Charge,
     ) -> Result<Purse, Broken> {
         let mut purse = self.purse(user, market)?;
-        purse.fill(order, price, part)?;
+        purse.fill(order, price, part, charge)?;
+        self.fees = self.fees.plus(charge.fee()?)?;
         self.put(user, market, purse)?;
         Ok(purse)
     }

@@ -17,6 +17,7 @@ pub mod effect;
 pub mod reject;
 pub mod catalogue;
 pub mod lifecycle;
+pub mod fees;
 pub mod orders;
 pub mod book;
 pub mod ledger;
@@ -27,6 +28,7 @@ pub mod matching;
 pub mod venue;
 pub mod repeats;
 pub mod standing;
+pub mod trial;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -46,7 +48,7 @@ use reject::Reject;
 use repeats::Repeats;
 use rules::Rules;
 use standing::Standings;
-use units::{Sequence, Tick, TimeMs};
+use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
 /// The whole state of a venue, and the only way to change it.
@@ -149,6 +151,11 @@ impl Exchange {
         self.orders.count()
     }
 
+    /// All fees that trades have cost, which are the operator's.
+    pub const fn fees(&self) -> MoneySum {
+        self.ledger.fees()
+    }
+
     /// All markets with their numbers.
     fn markets_numbered(&self) -> impl Iterator<Item = (MarketNo, &Market)> {
         (0..).map(MarketNo).zip(&self.markets)
@@ -176,8 +183,10 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
+        let came = self.carry_out(record, at, effects);
+        // After it, so that a trial of the record, which forgets nothing, sees what it saw.
         self.forget_repeats(at.time);
-        match self.carry_out(record, at, effects) {
+        match came {
             Ok(()) => Ok(()),
             Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
             Err(Stop::Refused(reject)) => {
@@ -201,10 +210,12 @@ impl Exchange {
             effects.push(Effect::Repeated { first });
             return Ok(());
         }
+        self.admit_names(record)?;
         self.dispatch(&record.command, at, effects)?;
         // An order that was refused or never taken has no name; see `Repeats`.
         if effects.len() != before {
-            self.remember(record, at, effects)?;
+            self.remember(record, at)?;
+            effects.extend(self.kept_until(record, at)?);
         }
         Ok(())
     }

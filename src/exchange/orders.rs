@@ -12,7 +12,7 @@ use index::SequenceIndex;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
-use super::units::{Lots, Tick, TimeMs};
+use super::units::{Lots, Money, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused and never shape an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Backing {
     pub contracts: Lots,
     /// Backed by cash at the order's own price.
     pub cash: Lots,
+    /// Cash for the fees of the part that cash backs.
+    pub fees: Money,
 }
 
 impl Backing {
@@ -57,10 +59,11 @@ impl Backing {
         Ok(self.contracts.plus(self.cash)?)
     }
 
-    /// Splits off the backing of the next `quantity` to be filled: contracts first.
+    /// Splits off the backing of the next `quantity` to be filled: contracts first. What is set
+    /// aside for fees stays; [`Order::charge`] says what of it the fill takes.
     pub fn take(&mut self, quantity: Lots) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.contracts);
-        let part = Backing { contracts, cash: quantity.minus(contracts)? };
+        let part = Backing { contracts, cash: quantity.minus(contracts)?, fees: Money::ZERO };
         self.contracts = self.contracts.minus(part.contracts)?;
         self.cash = self.cash.minus(part.cash)?;
         Ok(part)
@@ -209,8 +212,9 @@ impl OrderPool {
     /// How the order stands in its book.
     #[inline]
     pub fn standing(&self, slot: Slot) -> Result<Standing, Broken> {
-        let Entry { marks, price, backing, queue, .. } = *self.entry(slot)?;
-        let remaining = backing.remaining()?;
+        let entry = self.entry(slot)?;
+        let Entry { marks, price, queue, .. } = *entry;
+        let remaining = entry.remaining()?;
         Ok(Standing { side: marks.direction(), price, remaining, queue })
     }
 
@@ -218,17 +222,32 @@ impl OrderPool {
     #[inline]
     pub fn refill(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
         let entry = self.entry_mut(slot)?;
-        let quantity = entry.filled.plus(entry.backing.remaining()?)?;
+        let quantity = entry.filled.plus(entry.remaining()?)?;
         if order.filled.plus(order.backing.remaining()?)? != quantity {
             return Err(Broken::QuantityNotConserved);
         }
-        (entry.filled, entry.backing) = (order.filled, order.backing);
-        Ok(())
+        entry.filled = order.filled;
+        self.back(slot, order.backing)
     }
 
     /// Puts an order back that was amended and keeps its place.
     pub fn amend(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
-        self.entry_mut(slot)?.backing = order.backing;
+        self.back(slot, order.backing)
+    }
+
+    fn back(&mut self, slot: Slot, backing: Backing) -> Result<(), Broken> {
+        let entry = self.entry_mut(slot)?;
+        (entry.contracts, entry.cash) = (backing.contracts, backing.cash);
+        match entry.rare {
+            Some(rare) => {
+                self.rare.get_mut(rare.index()).ok_or(Broken::Dangling)?.fees = backing.fees;
+            }
+            None if backing.fees == Money::ZERO => {}
+            None => {
+                let rare = self.keep_rare(Rare { fees: backing.fees, ..Rare::NONE })?;
+                self.entry_mut(slot)?.rare = rare;
+            }
+        }
         Ok(())
     }
 

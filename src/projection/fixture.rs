@@ -139,6 +139,7 @@ impl Placed {
             order: order(placed.record),
             user: placed.user,
             remaining: Lots::new(remaining),
+            fee: Money::ZERO,
         };
         Effect::TradeMade(Trade {
             index: TradeIndex(0),

@@ -189,6 +189,19 @@ fn more_questions_than_places_are_told_to_come_again() {
     told(&ask(&venue.operator, &market, "yes", &head.to_string()));
 }
 
+#[test]
+fn traders_who_ask_for_the_past_leave_a_place_for_the_audit() {
+    let venue = Venue::open();
+    let (ann, market) = (venue.trader("ann"), venue.market());
+    // What one trader's question holds while it is answered.
+    let asking = venue.past().for_the_public().enter().unwrap();
+    ask(&ann.client, &market, "yes", "1").refused(503, "OVERLOADED");
+    assert_eq!(venue.operator.get("/admin/audit/head").status, 200);
+    drop(asking);
+    let head = ann.get("/trading/balance").sequence();
+    told(&ask(&ann.client, &market, "yes", &head.to_string()));
+}
+
 /// A journal of one block, so that every moment but the last is within it.
 fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
     let buy = |quantity, tick| {

@@ -180,7 +180,10 @@ pub fn conditions(terms: &PlaceOrder) -> String {
 pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, Broken> {
     let limit = life.own_limit();
     let cash = limit.times(backing.cash)?;
-    let money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
+    let mut money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
+    if backing.fees > Money::ZERO {
+        money.extend([format!(", and {} {currency} for fees", backing.fees)]);
+    }
     let held = format!("{} that its owner held", contracts_of(backing.contracts, life.closes()));
     Ok(match (backing.contracts.is_zero(), backing.cash.is_zero()) {
         (true, _) => money,
@@ -237,7 +240,7 @@ pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue, reached: bool) -> String {
 
 /// What a fill moved between the owner and the other side.
 pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
-    let Moved { part, paid, received, returned } = moved;
+    let Moved { part, paid, received, returned, fee } = moved;
     let mut parts = Vec::new();
     if !part.contracts.is_zero() {
         let each = own.complement();
@@ -249,6 +252,9 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
     if !part.cash.is_zero() {
         let gained = contracts_of(part.cash, life.closes().other());
         parts.push(format!("Its owner paid {paid} {currency} for {gained} ({own} each)."));
+    }
+    if fee > Money::ZERO {
+        parts.push(format!("The fee was {fee} {currency}."));
     }
     if returned > Money::ZERO {
         parts.push(format!(

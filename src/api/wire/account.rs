@@ -32,6 +32,20 @@ impl BalanceJson {
     }
 }
 
+/// What trading has earned the operator.
+#[derive(Debug, Serialize)]
+pub struct FeesJson {
+    collected: Text<MoneySum>,
+    currency: String,
+}
+
+impl FeesJson {
+    /// So much of the venue's currency.
+    pub fn new(collected: MoneySum, currency: &str) -> FeesJson {
+        FeesJson { collected: Text(collected), currency: currency.to_owned() }
+    }
+}
+
 /// A user, as the operator sees one.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

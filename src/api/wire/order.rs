@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
@@ -188,6 +189,19 @@ impl PlacedJson {
     }
 }
 
+/// What an order would have come to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriedJson {
+    /// As if it were placed; its ids name nothing.
+    #[serde(flatten)]
+    pub placed: PlacedJson,
+    /// Always true, so that nobody takes it for an order.
+    pub dry_run: bool,
+    /// The caller's money after it.
+    pub balance: BalanceJson,
+}
+
 /// The order of one operation among several.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -292,6 +306,7 @@ pub struct FillJson {
     price: Text<Tick>,
     quantity: Text<Lots>,
     liquidity: &'static str,
+    fee: Text<Money>,
     timestamp: Timestamp,
     sequence: u64,
 }
@@ -311,6 +326,7 @@ impl FillJson {
                 Liquidity::Maker => "MAKER",
                 Liquidity::Taker => "TAKER",
             },
+            fee: Text(row.fee),
             timestamp: Timestamp(row.time),
             sequence: row.sequence.get(),
         }

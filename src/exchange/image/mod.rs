@@ -73,7 +73,8 @@ impl Exchange {
 
     /// The state that an image shows. Any bytes may be given: the answer is an error, or a state
     /// whose image they are and in which everything that is always true holds. Takes memory in
-    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 32,768 records.
+    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 32,768
+    /// records.
     ///
     /// # Errors
     /// [`BadImage`] if they are not the image of a possible state.
@@ -128,6 +129,7 @@ impl Exchange {
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
+            fees: Imaged::read(source)?,
             window_end: Imaged::read(source)?,
             winner: Imaged::read(source)?,
             book: Book::read(market, self.sequence, &mut self.orders, source)?,
@@ -161,10 +163,12 @@ impl Exchange {
 
 impl Market {
     fn write(&self, orders: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
-        let Market { status, deadline, dispute_window_seconds, window_end, winner, book } = self;
+        let Market { status, deadline, dispute_window_seconds, fees, window_end, winner, book } =
+            self;
         status.write(sink);
         deadline.write(sink);
         dispute_window_seconds.write(sink);
+        fees.write(sink);
         window_end.write(sink);
         winner.write(sink);
         book.write(orders, sink)

@@ -12,7 +12,7 @@ use crate::exchange::units::MoneySum;
 impl Imaged for Ledger {
     fn write(&self, sink: &mut impl ImageSink) {
         // What contracts cost is told by the positions.
-        let Ledger { accounts, costs: _, markets, net_deposits } = self;
+        let Ledger { accounts, costs: _, markets, net_deposits, fees } = self;
         accounts.write(sink);
         write_count(markets.len(), sink);
         for holders in markets {
@@ -23,6 +23,7 @@ impl Imaged for Ledger {
             }
         }
         net_deposits.write(sink);
+        fees.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
@@ -41,7 +42,8 @@ impl Imaged for Ledger {
                 *sum = sum.plus(cost).map_err(Broken::from)?;
             }
         }
-        Ok(Ledger { accounts, costs, markets, net_deposits: Imaged::read(source)? })
+        let (net_deposits, fees) = (Imaged::read(source)?, Imaged::read(source)?);
+        Ok(Ledger { accounts, costs, markets, net_deposits, fees })
     }
 }
 

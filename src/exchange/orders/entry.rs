@@ -5,7 +5,10 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
-use crate::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+
+/// The number of no order: in a slot that is free.
+const NOBODY: OrderNo = OrderNo(Sequence::new(u64::MAX));
 
 /// A resting order with its neighbours: in the queue of its price level, and among its owner's.
 /// While the slot is free, the number is that of no order and `owner.after` is the next free slot.
@@ -14,7 +17,8 @@ use crate::exchange::units::{Lots, Sequence, Tick, TimeMs};
 pub struct Entry {
     pub no: OrderNo,
     pub filled: Lots,
-    pub backing: Backing,
+    pub contracts: Lots,
+    pub cash: Lots,
     pub user: UserNo,
     pub market: MarketNo,
     pub queue: Links,
@@ -28,18 +32,21 @@ pub struct Entry {
 const _: () = assert!(size_of::<Entry>() == 64);
 
 /// What few orders have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rare {
     pub expires_at: Option<TimeMs>,
     pub copy_from: Option<UserNo>,
+    /// What is set aside for fees.
+    pub fees: Money,
 }
 
 impl Rare {
-    pub const NONE: Rare = Rare { expires_at: None, copy_from: None };
+    pub const NONE: Rare = Rare { expires_at: None, copy_from: None, fees: Money::ZERO };
 
     #[inline]
     pub const fn of(order: &Order) -> Rare {
-        Rare { expires_at: order.expires_at, copy_from: order.copy_from }
+        let Order { expires_at, copy_from, backing, .. } = *order;
+        Rare { expires_at, copy_from, fees: backing.fees }
     }
 }
 
@@ -104,7 +111,7 @@ impl Entry {
     /// Leaves the slot without an order; `next` is free too.
     #[inline]
     pub const fn leave(&mut self, next: Option<Slot>) {
-        self.no = OrderNo(Sequence::ZERO);
+        self.no = NOBODY;
         self.owner.after = next;
     }
 
@@ -114,7 +121,8 @@ impl Entry {
         Entry {
             no: order.no,
             filled: order.filled,
-            backing: order.backing,
+            contracts: order.backing.contracts,
+            cash: order.backing.cash,
             user: order.user,
             market: order.market,
             queue: Links { before: None, after: None },
@@ -128,15 +136,17 @@ impl Entry {
     /// The order; all that was filled and all that backs the rest make its quantity.
     #[inline]
     pub fn order(&self, rare: Rare) -> Result<Order, Broken> {
+        let Entry { contracts, cash, .. } = *self;
+        let backing = Backing { contracts, cash, fees: rare.fees };
         Ok(Order {
             no: self.no,
             user: self.user,
             market: self.market,
             wording: self.marks.wording(),
             price: self.price,
-            quantity: self.filled.plus(self.backing.remaining()?)?,
+            quantity: self.filled.plus(self.remaining()?)?,
             filled: self.filled,
-            backing: self.backing,
+            backing,
             expires_at: rare.expires_at,
             self_trade: self.marks.self_trade(),
             condition: self.marks.condition(),
@@ -144,9 +154,15 @@ impl Entry {
         })
     }
 
+    /// What is still to be filled.
+    #[inline]
+    pub fn remaining(&self) -> Result<Lots, Broken> {
+        Ok(self.contracts.plus(self.cash)?)
+    }
+
     /// Whether there is an order.
     #[inline]
     pub fn taken(&self) -> bool {
-        self.no.0 != Sequence::ZERO
+        self.no != NOBODY
     }
 }

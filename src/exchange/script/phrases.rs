@@ -4,7 +4,7 @@ use super::super::command::Direction;
 use super::super::effect::{Effect, Holding, Party};
 use super::super::ids::{MarketNo, UserNo};
 use super::super::lifecycle::MarketStatus;
-use super::super::units::{Lots, MoneySum, Tick, TimeMs};
+use super::super::units::{Lots, Money, MoneySum, Tick, TimeMs};
 use super::names::Names;
 use super::words::moment;
 
@@ -158,10 +158,11 @@ fn standing(direction: Direction, price: Tick, quantity: Lots) -> String {
 
 fn party(party: Party, names: &Names) -> String {
     let name = names.of_order(party.order);
+    let fee = if party.fee == Money::ZERO { String::new() } else { format!(", fee {}", party.fee) };
     if party.remaining.is_zero() {
-        format!("{name} (filled)")
+        format!("{name} (filled{fee})")
     } else {
-        format!("{name} ({} left)", party.remaining)
+        format!("{name} ({} left{fee})", party.remaining)
     }
 }
 

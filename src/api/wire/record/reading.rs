@@ -146,6 +146,8 @@ impl<'a> Reading<'_, 'a> {
             highlighted: draft.highlighted,
             category_ids: self.categories(&draft.categories),
             dispute_window_seconds: draft.dispute_window_seconds,
+            maker_fee: Text(draft.fees.maker),
+            taker_fee: Text(draft.fees.taker),
         }
     }
 
@@ -172,6 +174,8 @@ impl<'a> Reading<'_, 'a> {
             deadline: revision.deadline.map(Timestamp),
             highlighted: revision.highlighted,
             category_ids: revision.categories.as_deref().map(|all| self.categories(all)),
+            maker_fee: revision.maker_fee.map(Text),
+            taker_fee: revision.taker_fee.map(Text),
         };
         CommandJson::ReviseMarket { market_id: self.market(market), revision }
     }
@@ -248,6 +252,7 @@ fn open_venue(rules: &Rules) -> CommandJson<'_> {
         venue_open_orders_max: rules.venue_open_orders_max,
         money_supply_max: Text(rules.money_supply_max),
         repeat_window_seconds: rules.repeat_window_seconds,
+        user_names_max: rules.user_names_max,
     }
 }
 
