@@ -85,8 +85,9 @@ pub fn quiet() {
         let mut venue = Venue::new(readers);
         mix::opening(2, 0).into_iter().for_each(|command| venue.tell(command));
         let empty = resident();
-        let markets = mix::opening(0, QUIET_MARKETS).into_iter().skip(1);
-        markets.for_each(|command| venue.tell(command));
+        for market in 0..QUIET_MARKETS {
+            mix::market(market).into_iter().for_each(|command| venue.tell(command));
+        }
         let thin = resident();
         for market in 0..QUIET_MARKETS {
             venue.tell(Command::PlaceOrder(mix::order(0, market, true, 40, 1)));

@@ -51,11 +51,14 @@ pub fn opening(users: u32, markets: u32) -> Vec<Command> {
         commands.push(Command::CreateUser { profile_name, profile_pic });
         commands.push(Command::Deposit { user, amount: Money::new(100_000_000_000_000) });
     }
-    for market in (0..markets).map(MarketNo) {
-        commands.push(Command::CreateMarket(Box::new(MarketDraft::plain(TimeMs::MAX))));
-        commands.push(Command::PublishMarket { market });
-    }
+    commands.extend((0..markets).flat_map(market));
     commands
+}
+
+/// A market that trades.
+pub fn market(number: u32) -> [Command; 2] {
+    let draft = Box::new(MarketDraft::plain(TimeMs::MAX));
+    [Command::CreateMarket(draft), Command::PublishMarket { market: MarketNo(number) }]
 }
 
 /// An order to buy; `up` on yes at a price of yes, else on no.

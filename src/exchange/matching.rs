@@ -9,7 +9,7 @@ use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::{Charge, FeeRate, Fees};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Account, Position, Purse, Terms};
+use super::ledger::{Purse, Terms};
 use super::lifecycle::MarketStatus;
 use super::orders::{Backing, Order, Slot};
 use super::reject::Reject;
@@ -31,22 +31,6 @@ impl Order {
     ) -> Result<Charge, Broken> {
         let limit = (self.direction(), self.price);
         self.backing.charge(limit, part, price, rates)
-    }
-}
-
-impl Account {
-    /// Says how it stands now.
-    fn changed(self, user: UserNo) -> Effect {
-        let Account { available, reserved } = self;
-        Effect::AccountChanged { user, available, reserved }
-    }
-}
-
-impl Purse {
-    /// Says what is held now.
-    fn position_changed(&self, user: UserNo, market: MarketNo) -> Effect {
-        let Position { yes, no, realised } = self.position;
-        Effect::PositionChanged { user, market, yes, no, realised }
     }
 }
 
@@ -411,58 +395,6 @@ impl Exchange {
         if let Some(expires_at) = order.expires_at {
             self.schedule.remove(expires_at, Due::Expiry(order.no));
         }
-        Ok(())
-    }
-
-    // -----------------------------------------------------------------------------------------
-    // Telling.
-
-    fn tell_cancelled(
-        &self,
-        order: &Order,
-        reason: CancelReason,
-        rested: bool,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        effects.push(Effect::OrderCancelled {
-            order: order.no,
-            user: order.user,
-            market: order.market,
-            direction: order.direction(),
-            price: order.price,
-            quantity: order.backing.remaining()?,
-            rested,
-            reason,
-        });
-        self.tell_owner(order, effects)
-    }
-
-    /// Says how an order's owner stands now.
-    fn tell_owner(&self, order: &Order, effects: &mut Vec<Effect>) -> Result<(), Broken> {
-        let traded_or_locked = !order.filled.is_zero() || !order.backing.contracts.is_zero();
-        if traded_or_locked {
-            self.tell_position(order.user, order.market, effects)?;
-        }
-        self.tell_account(order.user, effects)
-    }
-
-    fn tell_position(
-        &self,
-        user: UserNo,
-        market: MarketNo,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        effects.push(self.ledger.purse(user, market)?.position_changed(user, market));
-        Ok(())
-    }
-
-    /// Says how a user's money stands now.
-    pub(super) fn tell_account(
-        &self,
-        user: UserNo,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        effects.push(self.ledger.account(user)?.changed(user));
         Ok(())
     }
 }

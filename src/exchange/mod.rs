@@ -25,6 +25,7 @@ pub mod market;
 pub mod due;
 pub mod admission;
 pub mod matching;
+mod telling;
 pub mod venue;
 pub mod repeats;
 pub mod standing;

@@ -269,7 +269,8 @@ impl OrderPool {
         if order.quantity != order.filled.plus(order.backing.remaining()?)? {
             return Err(Broken::QuantityNotConserved);
         }
-        let rare = self.keep_rare(Rare::of(order))?;
+        let rare = Rare::of(order);
+        let rare = if rare == Rare::NONE { None } else { self.keep_rare(rare)? };
         let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
         let next = list.newest;
         let entry = Entry::of(order, Links { before: None, after: next }, rare);
@@ -360,10 +361,8 @@ impl OrderPool {
         }
     }
 
+    #[cold]
     fn keep_rare(&mut self, rare: Rare) -> Result<Option<RareSlot>, Broken> {
-        if rare == Rare::NONE {
-            return Ok(None);
-        }
         if let Some(slot) = self.rare_free.pop() {
             *self.rare.get_mut(slot.index()).ok_or(Broken::Dangling)? = rare;
             return Ok(Some(slot));
