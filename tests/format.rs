@@ -221,7 +221,8 @@ fn fields(command: &Command) -> Value {
         Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
             "sub_titles": texts(&event.sub_titles), "images": event.images,
             "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
-            "categories": numbers(&event.categories) }),
+            "categories": numbers(&event.categories),
+            "mutually_exclusive": event.mutually_exclusive }),
         Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
             "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
             "no_text": texts(&market.no_text), "logo": market.logo,
@@ -268,6 +269,9 @@ fn fields(command: &Command) -> Value {
         Command::CancelOrders { user, market } => {
             json!({ "user": user.0, "market": market.map(|market| market.0) })
         }
+        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
+            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
+            "quantity": asked.quantity.get() }),
         Command::AdvanceClock => json!({}),
         switch => switch_fields(switch),
     }

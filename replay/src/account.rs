@@ -4,7 +4,6 @@
 //! markets, the user's own holdings, and which of the user's orders stand.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::Exchange;
@@ -225,26 +224,23 @@ fn text(
         user.balance.available,
         user.balance.reserved,
     );
-    // Writing to a text cannot fail.
-    let _ = writeln!(text, "\npositions: {}", positions.len());
+    text.extend([format!("\npositions: {}\n", positions.len())]);
     for row in positions {
         let ended = row.resolution.map(|resolution| format!(", {}", resolution.name()));
-        let _ = writeln!(
-            text,
-            "  {} {} for {}, realised {}{}\n      {}",
+        text.extend([format!(
+            "  {} {} for {}, realised {}{}\n      {}\n",
             row.quantity,
             row.outcome.id(),
             row.cost,
             row.realised,
             ended.unwrap_or_default(),
             question(row.market)
-        );
+        )]);
     }
-    let _ = writeln!(text, "\nopen orders: {}", orders.len());
+    text.extend([format!("\nopen orders: {}\n", orders.len())]);
     for Standing { id, order, placed } in orders {
-        let _ = writeln!(
-            text,
-            "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}",
+        text.extend([format!(
+            "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}\n",
             spoken(order.wording),
             order.quantity,
             order.wording.yes_price(order.price),
@@ -252,7 +248,7 @@ fn text(
             order.quantity.saturating_minus(order.filled),
             rfc3339(*placed),
             question(order.market)
-        );
+        )]);
     }
     text
 }

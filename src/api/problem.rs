@@ -232,10 +232,15 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
+        | Reject::EventComplete
+        | Reject::EventAlreadyWon
         | Reject::OrderNotOpen
         | Reject::ClientOrderIdReused
         | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
+        | Reject::EventNotExclusive
+        | Reject::EventNotConvertible
+        | Reject::InsufficientContracts
         | Reject::OrderTooLate
         | Reject::QuantityFilled
         | Reject::OpenOrderLimit
@@ -420,8 +425,10 @@ mod tests {
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
         404 ORDER_NOT_FOUND
         409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
+        409 EVENT_COMPLETE EVENT_ALREADY_WON
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS
         422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
         429 TOO_MANY_NAMES

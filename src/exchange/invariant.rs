@@ -60,6 +60,9 @@ pub enum Broken {
     /// Results that were to be hashed were not.
     #[error("results were not hashed")]
     Unhashed,
+    /// The markets of an event pay more than they can together.
+    #[error("the markets of an event pay more than they can together")]
+    EventOverpaid,
     /// Orders stand in a market that keeps none.
     #[error("orders stand in a market that keeps none")]
     OrdersInClosedMarket,
@@ -75,6 +78,7 @@ impl Exchange {
     /// Checks everything that is always true. Takes time in proportion to the whole state.
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
+        self.check_events()?;
         self.check_backing()?;
         self.repeats.check()?;
         for (market, _) in self.markets_numbered() {
@@ -83,8 +87,9 @@ impl Exchange {
         Ok(())
     }
 
-    /// Accounts plus 1.00 a pair outstanding plus the fees paid equal deposits less withdrawals; yes
-    /// contracts equal no contracts in every market.
+    /// Accounts, plus 1.00 a no contract that a user holds, plus what is left of the 1.00 of each
+    /// converted set, plus the fees, equal deposits less withdrawals; yes contracts equal no
+    /// contracts in every market, those of the sets counted in.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = self.ledger.fees();
         if total < MoneySum::ZERO {
@@ -116,10 +121,13 @@ impl Exchange {
                     }
                 }
             }
-            if yes != no {
+            if yes != no.plus(self.sets_in(market)?)? {
                 return Err(Broken::ContractsNotConserved);
             }
-            total = total.plus(SettlementPrice::ONE.times(yes)?)?;
+            total = total.plus(SettlementPrice::ONE.times(no)?)?;
+        }
+        for event in self.catalogue.events() {
+            total = total.plus(self.kept_for_sets(event)?)?;
         }
         for (user, _) in self.ledger.accounts() {
             if self.ledger.costs_of(user)? != costs.remove(&user).unwrap_or(MoneySum::ZERO) {

@@ -4,6 +4,7 @@
 //! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
 //! it would buy; contracts of the outcome it closes back the rest, and are used first.
 
+mod conversion;
 mod image;
 
 use rustc_hash::FxHashMap;
@@ -262,7 +263,7 @@ pub struct Ledger {
     /// Nothing for a market in which nobody ever held contracts.
     markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
-    /// What trading has cost, the operator's.
+    /// What trading has cost, and what converted sets have left: the operator's.
     fees: MoneySum,
 }
 
@@ -303,9 +304,15 @@ impl Ledger {
         self.net_deposits
     }
 
-    /// All fees paid.
+    /// All fees paid, and all that is left of converted sets.
     pub const fn fees(&self) -> MoneySum {
         self.fees
+    }
+
+    /// Gives the operator what is left of converted sets.
+    pub fn keep(&mut self, surplus: Money) -> Result<(), Broken> {
+        self.fees = self.fees.plus(surplus)?;
+        Ok(())
     }
 
     /// Adds money from outside.

@@ -30,6 +30,8 @@ pub mod venue;
 pub mod repeats;
 pub mod standing;
 pub mod trial;
+pub mod exclusive;
+pub mod conversion;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -240,6 +242,7 @@ impl Exchange {
             }
             C::CancelOrder { user, order } => self.cancel_order(*user, *order, at, effects),
             C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
+            C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)

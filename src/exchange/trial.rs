@@ -11,6 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::book::Book;
 use super::command::{Command, Once, PlaceOrder, Record};
 use super::effect::{Effect, Holding, Party, Trade};
 use super::ids::{MarketNo, OrderNo, UserNo};
@@ -116,11 +117,9 @@ impl<'a> Excerpt<'a> {
     /// The market without orders or holders.
     fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
         let state = whole.market_state(market)?;
-        let Market { status, deadline, dispute_window_seconds, window_end, winner, fees, book: _ } =
-            *state;
-        let empty = Market::draft(deadline, dispute_window_seconds, fees);
         let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
-        part.markets.push(Market { status, window_end, winner, ..empty });
+        // Nothing that an order does looks at the other markets of the event.
+        part.markets.push(Market { book: Book::default(), event: None, ..*state });
         part.ledger.add_market();
         let (users, orders) = (Vec::new(), Vec::new());
         Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })

@@ -208,6 +208,15 @@ pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
+/// The last record of the block that begins with these bytes and how long it is, as its header
+/// says.
+pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, usize), BlockFault> {
+    let header = Header::read(bytes)?;
+    let others = u64::from(header.count).saturating_sub(1);
+    let last = Sequence::new(header.first.get().saturating_add(others));
+    Ok((last, header.block_bytes()?))
+}
+
 /// A sound block: its bytes, and the records they spell. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -498,6 +507,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.finalize()
 }
 
-fn hash(bytes: &[u8]) -> ChainHash {
+pub(super) fn hash(bytes: &[u8]) -> ChainHash {
     ChainHash(Sha256::digest(bytes).into())
 }

@@ -16,6 +16,7 @@ pub mod record;
 pub mod recovery;
 pub mod salvage;
 pub mod scrape;
+mod sled_log;
 pub mod sled;
 pub mod snapshot;
 pub mod store;

@@ -294,6 +294,7 @@ struct CreateEventV1<'a> {
     images: Vec<&'a str>,
     highlighted: bool,
     categories: Vec<u32>,
+    mutually_exclusive: bool,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateMarketV1<'a> {
@@ -418,4 +419,11 @@ struct SetUserModeV1 {
 struct SetExposureLimitV1 {
     user: u32,
     limit: Option<i64>,
+}
+#[derive(Encode, Decode)]
+struct ConvertV1 {
+    user: u32,
+    event: u32,
+    markets: Vec<u32>,
+    quantity: u64,
 }

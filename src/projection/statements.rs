@@ -11,7 +11,7 @@ use super::Projection;
 use super::accounts::Balance;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Sequence, TimeMs};
 
@@ -33,6 +33,9 @@ pub enum Cause {
     Traded(OrderNo),
     /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
     Merged(OrderNo),
+    /// No contracts of an event's markets were exchanged for what they are worth together, and
+    /// yes contracts got for them met their opposites.
+    Converted(EventNo),
     /// What an order's trade cost besides.
     Fee(OrderNo),
     /// A settled market paid for the contracts held.
@@ -52,6 +55,7 @@ impl Cause {
             Cause::Amended(_) => "ORDER_AMENDED",
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
+            Cause::Converted(_) => "CONVERSION",
             Cause::Fee(_) => "FEE",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
@@ -67,8 +71,17 @@ impl Cause {
             | Cause::Traded(order)
             | Cause::Merged(order)
             | Cause::Fee(order) => Some(order),
-            Cause::Deposited | Cause::Withdrawn | Cause::Settled(_) | Cause::Voided(_) => None,
+            Cause::Deposited
+            | Cause::Withdrawn
+            | Cause::Converted(_)
+            | Cause::Settled(_)
+            | Cause::Voided(_) => None,
         }
+    }
+
+    /// The event in which contracts were converted.
+    pub const fn event(self) -> Option<EventNo> {
+        if let Cause::Converted(event) = self { Some(event) } else { None }
     }
 
     /// The market that paid out.
@@ -251,6 +264,7 @@ impl Projection for Statements {
                     let (inside, outside) = (Cause::Released(*order), Cause::Merged(*order));
                     why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
                 }
+                Effect::Converted { event, .. } => why = both(Cause::Converted(*event)),
                 Effect::MarketMoved { to, .. } => voided = *to == MarketStatus::Voided,
                 Effect::PositionSettled { market, .. } => {
                     why =
@@ -376,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: both pay, each for its own.
+    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: each pays its own fee.
     #[test]
     fn fees_are_told_last_and_apart() {
         let mut statements: Statements = opened();

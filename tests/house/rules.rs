@@ -365,6 +365,21 @@ pub fn panics(source: &Source) -> Vec<String> {
     found
 }
 
+/// Nobody throws a result away unseen: there is no binding to nothing outside tests. `drop` says
+/// that what is dropped was thought of.
+pub fn ignored(source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, line) in source.product_lines() {
+        let mut bound = words(&line.code, "let").map(|at| line.code[at + 3..].trim_start());
+        let nothing =
+            |rest: &str| rest.strip_prefix('_').is_some_and(|rest| !rest.starts_with(is_word));
+        if bound.any(nothing) {
+            found.push(format!("{}:{number}: bound to nothing", source.path));
+        }
+    }
+    found
+}
+
 /// Main holds no promises to itself.
 pub fn promises(source: &Source) -> Vec<String> {
     let mut found = Vec::new();

@@ -15,7 +15,7 @@ use super::shapes;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The media type of figures, of which no program reads JSON.
-pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const FIGURES: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Who asks: an address and a key.
 #[derive(Clone)]
@@ -159,7 +159,7 @@ impl Answer {
         let problem = self.status >= 400;
         let media = match problem {
             true => "application/problem+json",
-            false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false if self.asked.starts_with("GET /metrics ") => FIGURES,
             false if self.asked.starts_with("GET /docs") => self.header("content-type"),
             false => "application/json",
         };

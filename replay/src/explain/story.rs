@@ -165,10 +165,9 @@ impl Story {
         effects: &[Effect],
     ) -> Result<(), Failure> {
         let owner = self.name(terms.user);
-        let direction = terms.wording.direction();
-        let limit = terms.wording.yes_price(terms.price);
+        let at = (terms.wording.direction(), terms.wording.yes_price(terms.price));
         let needed = match &self.purse {
-            Some(purse) => purse.backing_for((direction, limit), terms.quantity, self.fees)?,
+            Some(purse) => purse.backing_for(at, terms.quantity, self.fees)?,
             None => Backing::default(),
         };
         let life = Life::new(*terms, needed, self.fees, record.time);
@@ -178,9 +177,8 @@ impl Story {
             translation(&life),
             conditions(terms)
         );
-        let cash = life.own_limit().times(needed.cash)?;
         let figures = json!({
-            "cash": cash.to_string(),
+            "cash": life.own_limit().times(needed.cash)?.to_string(),
             "contracts": needed.contracts.to_string(),
             "for_fees": needed.fees.to_string(),
             "yes_limit": life.limit.to_string(),
@@ -343,8 +341,8 @@ impl Story {
             contracts(*quantity)
         );
         if let Some(purse) = &mut self.purse {
-            let (direction, copy_from) = (life.direction(), life.terms.copy_from);
-            let before = Terms { direction, limit: life.limit, copy_from };
+            let direction = life.direction();
+            let before = Terms { direction, limit: life.limit, copy_from: life.terms.copy_from };
             purse.release(before, life.backing)?;
             life.backing = purse.backing_for((direction, *price), *remaining, life.fees)?;
             self.hands.freed();
@@ -433,8 +431,7 @@ impl Story {
             }
             _ => return,
         };
-        let figures = json!({ "status": to.name() });
-        self.tell(record, "MARKET", text.to_owned(), figures);
+        self.tell(record, "MARKET", text.to_owned(), json!({ "status": to.name() }));
     }
 }
 

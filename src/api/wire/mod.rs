@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod catalogue;
+pub mod conversion;
 pub mod json;
 pub mod leaderboard;
 pub mod limits;

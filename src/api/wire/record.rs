@@ -106,6 +106,7 @@ enum CommandJson<'a> {
         images: &'a [String],
         highlighted: bool,
         category_ids: Vec<Id<CategoryId>>,
+        mutually_exclusive: bool,
     },
     CreateMarket {
         market_id: Id<MarketId>,
@@ -169,6 +170,12 @@ enum CommandJson<'a> {
     CancelOrders {
         user_id: Id<UserId>,
         market_id: Id<MarketId>,
+    },
+    Convert {
+        user_id: Id<UserId>,
+        event_id: Id<EventId>,
+        market_ids: Vec<Id<MarketId>>,
+        quantity: Text<Lots>,
     },
     AdvanceClock {},
     Heartbeat {

@@ -11,7 +11,7 @@ use crate::exchange::command::{
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::reject::Reject;
@@ -223,6 +223,16 @@ impl<T: Canonical> Canonical for Vec<T> {
     }
 }
 
+impl Canonical for MarketSet {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        count(self.as_slice().len()).write(out);
+        for market in self.as_slice() {
+            market.write(out);
+        }
+    }
+}
+
 impl<T: Canonical> Canonical for Option<T> {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
@@ -275,7 +285,6 @@ impl Canonical for Rules {
 }
 
 impl Canonical for CategoryDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let CategoryDraft { name, slug } = self;
         put!(out; name, slug);
@@ -283,15 +292,22 @@ impl Canonical for CategoryDraft {
 }
 
 impl Canonical for EventDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
-        let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
+        let EventDraft {
+            titles,
+            sub_titles,
+            descriptions,
+            images,
+            highlighted,
+            categories,
+            mutually_exclusive,
+        } = self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+        put!(out; mutually_exclusive);
     }
 }
 
 impl Canonical for MarketDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketDraft {
             questions,
@@ -312,7 +328,6 @@ impl Canonical for MarketDraft {
 }
 
 impl Canonical for EventRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             self;
@@ -321,7 +336,6 @@ impl Canonical for EventRevision {
 }
 
 impl Canonical for MarketRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketRevision {
             questions,
@@ -445,6 +459,10 @@ impl Canonical for Effect {
             E::VenueModeSet { mode } => put!(out; 26_u8, mode),
             E::UserModeSet { user, mode } => put!(out; 27_u8, user, mode),
             E::ExposureLimitSet { user, limit } => put!(out; 28_u8, user, limit),
+            E::Converted { user, event, markets, quantity, cash } => {
+                put!(out; 29_u8, user, event, markets, quantity, cash);
+            }
+            E::SetsSettled { event, sets, surplus } => put!(out; 30_u8, event, sets, surplus),
         }
     }
 }

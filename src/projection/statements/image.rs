@@ -23,6 +23,7 @@ impl Imaged for Cause {
             Cause::Settled(_) => 8,
             Cause::Voided(_) => 9,
             Cause::Fee(_) => 10,
+            Cause::Converted(_) => 11,
         };
         code.write(sink);
         if let Some(order) = self.order() {
@@ -30,6 +31,9 @@ impl Imaged for Cause {
         }
         if let Some(market) = self.paying_market() {
             market.write(sink);
+        }
+        if let Some(event) = self.event() {
+            event.write(sink);
         }
     }
 
@@ -46,6 +50,7 @@ impl Imaged for Cause {
             8 => Cause::Settled(Imaged::read(source)?),
             9 => Cause::Voided(Imaged::read(source)?),
             10 => Cause::Fee(Imaged::read(source)?),
+            11 => Cause::Converted(Imaged::read(source)?),
             _ => return Err(BadImage::Value("Cause")),
         })
     }
