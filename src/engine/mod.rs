@@ -15,6 +15,7 @@ pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod sealer;
 pub mod archiver;
 pub mod pace;
 pub mod restore;

@@ -9,6 +9,7 @@
 )]
 
 use std::fmt;
+use std::num::NonZeroI64;
 
 use fixed::types::U64F64;
 
@@ -476,28 +477,51 @@ impl fmt::Display for LockedOdds {
 // Time and sequence
 
 /// A moment, in milliseconds since 1970-01-01T00:00:00Z. Inside 0..=[`TimeMs::MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct TimeMs(i64);
+///
+/// Kept with one more, so that a moment which may be absent takes no more room than one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeMs(NonZeroI64);
 
 impl TimeMs {
     /// 9999-12-31T23:59:59.999Z: the last moment with a four-digit year, and inside the 48 bits
     /// that an id has for its time.
-    pub const MAX: TimeMs = TimeMs(253_402_300_799_999);
+    pub const MAX: TimeMs = TimeMs::within(253_402_300_799_999);
 
     /// A moment; `None` before 1970 or after 9999.
     pub const fn new(ms: i64) -> Option<TimeMs> {
-        if ms >= 0 && ms <= TimeMs::MAX.0 { Some(TimeMs(ms)) } else { None }
+        if ms >= 0 && ms <= TimeMs::MAX.get() { Some(TimeMs::within(ms)) } else { None }
+    }
+
+    /// A moment of `ms` in range.
+    const fn within(ms: i64) -> TimeMs {
+        match NonZeroI64::new(ms.wrapping_add(1)) {
+            Some(kept) => TimeMs(kept),
+            None => TimeMs(NonZeroI64::MIN),
+        }
     }
 
     /// Milliseconds since 1970.
     pub const fn get(self) -> i64 {
-        self.0
+        self.0.get().wrapping_sub(1)
     }
 
     /// This moment and `seconds` more; stops at [`TimeMs::MAX`].
     #[must_use]
     pub fn after_seconds(self, seconds: u32) -> TimeMs {
-        TimeMs(self.0.saturating_add(i64::from(seconds) * 1000).min(TimeMs::MAX.0))
+        let ms = self.get().saturating_add(i64::from(seconds) * 1000);
+        TimeMs::within(ms.min(TimeMs::MAX.get()))
+    }
+}
+
+impl Default for TimeMs {
+    fn default() -> TimeMs {
+        TimeMs::within(0)
+    }
+}
+
+impl fmt::Debug for TimeMs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TimeMs").field(&self.get()).finish()
     }
 }
 
