@@ -10,7 +10,7 @@
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
 
 mod load;
-mod process;
+mod server;
 mod reference;
 mod target;
 
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use load::{Measured, Requests};
-use process::{Process, Used};
+use server::{Server, Used};
 use target::{Exchange, Read};
 
 /// Orders of one request in the row of batches.
@@ -118,14 +118,14 @@ impl Plan {
     /// Measures a row on every server in turn, and prints it; what the exchange did a second.
     fn measure(&self, exchange: &Exchange, row: &Row, durable: bool) -> f64 {
         let first = row.requests.first().and_then(|requests| requests.first()).expect("a request");
-        let answer = load::ask(exchange.process.address(), first);
+        let answer = load::ask(exchange.server.address(), first);
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(&answer).expect("writing");
-        let noop = Process::start(reference::command(file.path(), None));
+        let noop = Server::start(reference::command(file.path(), None));
         let commits = target::folder();
         let commit =
-            durable.then(|| Process::start(reference::command(file.path(), Some(commits.path()))));
-        let servers = [Some(&noop), commit.as_ref(), Some(&exchange.process)];
+            durable.then(|| Server::start(reference::command(file.path(), Some(commits.path()))));
+        let servers = [Some(&noop), commit.as_ref(), Some(&exchange.server)];
         // A short run first: connections, caches and the allocator settle.
         for server in servers.into_iter().flatten() {
             load::run(server.address(), &row.requests, self.duration / 5, None);
@@ -153,7 +153,7 @@ impl Plan {
         let commit = reference::one_commit();
         let mut runs = Runs::default();
         for _ in 0..self.rounds {
-            runs.add(&exchange.process, row, self.duration, Some(per_second));
+            runs.add(&exchange.server, row, self.duration, Some(per_second));
         }
         runs.print("place, half the rate", "openoutcry", [None, None]);
         let commit = commit.as_secs_f64() * 1e6;
@@ -168,7 +168,7 @@ impl Plan {
 }
 
 impl Runs {
-    fn add(&mut self, server: &Process, row: &Row, duration: Duration, per_second: Option<f64>) {
+    fn add(&mut self, server: &Server, row: &Row, duration: Duration, per_second: Option<f64>) {
         let before = server.used();
         let measured = load::run(server.address(), &row.requests, duration, per_second);
         self.take(&measured, server.used().since(before), row.unit);

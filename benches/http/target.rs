@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::load::{self, Requests};
-use super::process::Process;
+use super::server::Server;
 
 const OPERATOR_KEY: &str = "bench-operator-key-bench-operator-key";
 /// Different requests that a connection sends before it begins again.
@@ -25,7 +25,7 @@ pub fn folder() -> TempDir {
 /// The exchange, with markets and a funded trader for each connection.
 pub struct Exchange {
     /// Its server.
-    pub process: Process,
+    pub server: Server,
     keys: Vec<String>,
     market: String,
     _data: TempDir,
@@ -51,9 +51,9 @@ impl Exchange {
         // Limits are looked at as ever, and never reached: the load is all there is.
         command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
         command.env("OPENOUTCRY_OPERATOR_KEY", OPERATOR_KEY).env("OPENOUTCRY_LOG", "warn");
-        let process = Process::start(command);
+        let server = Server::start(command);
         let (keys, market) = (Vec::new(), String::new());
-        let mut exchange = Exchange { process, keys, market, _data: data };
+        let mut exchange = Exchange { server, keys, market, _data: data };
         for _ in 0..MARKETS {
             exchange.market = exchange.open_market();
         }
@@ -156,7 +156,7 @@ impl Exchange {
 
     /// One request, on a connection of its own.
     fn ask(&self, path: &str, key: &str, body: &Value) -> Value {
-        let answer = load::ask(self.process.address(), &request("POST", path, key, Some(body)));
+        let answer = load::ask(self.server.address(), &request("POST", path, key, Some(body)));
         serde_json::from_slice(&answer).expect("JSON")
     }
 }

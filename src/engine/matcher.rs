@@ -110,7 +110,7 @@ mod tests {
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
-            projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
+            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new()))),
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
             meter: Arc::default(),

@@ -21,7 +21,7 @@ use super::projector::Projector;
 use super::restore::{self, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX};
+use super::{Engine, INTAKE_MAX, Reached};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -147,7 +147,7 @@ pub fn start_metered<J: Journal + 'static>(
     let matcher = Matcher {
         replayer,
         blocks,
-        projector: Projector { read_model: Arc::clone(&read_model) },
+        projector: Projector::new(Arc::clone(&read_model)),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -166,7 +166,9 @@ pub fn start_metered<J: Journal + 'static>(
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, past, meter, snapshots: Arc::clone(&board) };
+    let snapshots_status = Arc::clone(&board);
+    let reached = Reached { intake, read_model, halt, past, meter, snapshots: snapshots_status };
+    let engine = Engine(Arc::new(reached));
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {
@@ -268,9 +270,9 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        self.engine.halt.end();
+        self.engine.0.halt.end();
         // A sequencer that has halted has nothing left to be told.
-        drop(self.engine.intake.send(Intake::Stop));
+        drop(self.engine.0.intake.send(Intake::Stop));
         let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use super::described;
@@ -139,7 +140,11 @@ impl Answer {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let body = bytes[end + 4..].to_vec();
+        let mut body = bytes[end + 4..].to_vec();
+        if headers.contains(&("content-encoding".to_owned(), "gzip".to_owned())) {
+            let mut packed = std::mem::take(&mut body);
+            GzDecoder::new(&mut packed.as_slice()).read_to_end(&mut body).unwrap();
+        }
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let answer = Answer { status, headers, body, json, asked };
         answer.header_of("sequence")?;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A server; killed when dropped.
-pub struct Process {
+pub struct Server {
     child: Child,
     address: SocketAddr,
 }
@@ -32,16 +32,16 @@ impl Used {
     }
 }
 
-impl Drop for Process {
+impl Drop for Server {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-impl Process {
+impl Server {
     /// Starts a server and waits until it says where it listens.
-    pub fn start(mut command: Command) -> Process {
+    pub fn start(mut command: Command) -> Server {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
         let stdout = child.stdout.take().expect("its stdout");
         let mut lines = BufReader::new(stdout).lines();
@@ -51,7 +51,7 @@ impl Process {
                 break address.parse().expect("an address");
             }
         };
-        Process { child, address }
+        Server { child, address }
     }
 
     /// Where it listens.
