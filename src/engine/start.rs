@@ -21,7 +21,7 @@ use super::projector::Projector;
 use super::restore::{self, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX, Reached};
+use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -142,11 +142,14 @@ pub fn start_metered<J: Journal + 'static>(
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
+    let (trials, trials_asked) = bounded(TRIALS_MAX);
     let (replayed, replay_result) = bounded(1);
 
     let matcher = Matcher {
         replayer,
         blocks,
+        trials: trials_asked,
+        held: None,
         projector: Projector::new(Arc::clone(&read_model)),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
@@ -166,8 +169,9 @@ pub fn start_metered<J: Journal + 'static>(
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let snapshots_status = Arc::clone(&board);
-    let reached = Reached { intake, read_model, halt, past, meter, snapshots: snapshots_status };
+    let snapshots_taken = Arc::clone(&board);
+    let reached =
+        Reached { intake, trials, read_model, halt, past, meter, snapshots: snapshots_taken };
     let engine = Engine(Arc::new(reached));
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);

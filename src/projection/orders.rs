@@ -378,6 +378,7 @@ impl Orders {
             price,
             quantity: trade.quantity,
             liquidity,
+            fee: party.fee,
             time: at.time,
             sequence: at.sequence,
         };

@@ -33,6 +33,8 @@ pub enum Cause {
     Traded(OrderNo),
     /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
     Merged(OrderNo),
+    /// What an order's trade cost besides.
+    Fee(OrderNo),
     /// A settled market paid for the contracts held.
     Settled(MarketNo),
     /// A voided market did.
@@ -50,6 +52,7 @@ impl Cause {
             Cause::Amended(_) => "ORDER_AMENDED",
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
+            Cause::Fee(_) => "FEE",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
         }
@@ -62,7 +65,8 @@ impl Cause {
             | Cause::Released(order)
             | Cause::Amended(order)
             | Cause::Traded(order)
-            | Cause::Merged(order) => Some(order),
+            | Cause::Merged(order)
+            | Cause::Fee(order) => Some(order),
             Cause::Deposited | Cause::Withdrawn | Cause::Settled(_) | Cause::Voided(_) => None,
         }
     }
@@ -112,6 +116,20 @@ pub struct Statements {
     users: Vec<Vec<Line>>,
 }
 
+/// Why an account changed. `None` is for what must not have happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Why {
+    /// What moved between its two parts.
+    inside: Option<Cause>,
+    /// What came or went.
+    outside: Option<Cause>,
+    /// How much of what went was fees, and for which order.
+    fee: (Money, Option<Cause>),
+}
+
+/// No fees.
+const NO_FEE: (Money, Option<Cause>) = (Money::ZERO, None);
+
 /// The order that a record is about. Its owner hears once, at the end, what came of all of it.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
@@ -119,6 +137,8 @@ struct Incoming {
     order: OrderNo,
     amended: bool,
     traded: bool,
+    /// The fees of its trades.
+    fees: Money,
     /// How the account stands, if that was told.
     stands: Option<Balance>,
 }
@@ -145,15 +165,20 @@ impl Statements {
         self.users.get(user.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes down how an account stands now: what moved between its parts, for the reason `inside`,
-    /// then what came or went, for the reason `outside`. `None` is for what must not have happened.
+    /// Takes down how an account stands now: what moved between its parts, what came or went, and
+    /// last the fees, each for its reason.
     fn stands(
         &mut self,
         at: &Applied<'_>,
         (user, now): (UserNo, Balance),
-        inside: Option<Cause>,
-        outside: Option<Cause>,
+        why: Why,
     ) -> Result<(), Fault> {
+        let Why { inside, outside, fee: (fee, fee_cause) } = why;
+        if fee != Money::ZERO {
+            let besides = Balance { available: now.available.plus(fee)?, ..now };
+            self.stands(at, (user, besides), Why { fee: NO_FEE, ..why })?;
+            return self.stands(at, (user, now), Why { outside: fee_cause, ..Why::default() });
+        }
         let lines = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         let before = lines.last().map_or_else(Balance::default, |line| line.after);
         if before == now {
@@ -179,7 +204,7 @@ impl Statements {
 
     /// The end of the record for the owner of the order that it is about.
     fn conclude(&mut self, at: &Applied<'_>, incoming: Incoming) -> Result<(), Fault> {
-        let Incoming { user, order, amended, traded, stands } = incoming;
+        let Incoming { user, order, amended, traded, fees, stands } = incoming;
         let Some(now) = stands else { return Ok(()) };
         let before = self.lines(user).last().map_or(Money::ZERO, |line| line.after.reserved);
         let inside = match (amended, now.reserved < before) {
@@ -189,15 +214,16 @@ impl Statements {
             (false, true) => Cause::Released(order),
         };
         let outside = if traded { Cause::Traded(order) } else { Cause::Merged(order) };
-        self.stands(at, (user, now), Some(inside), Some(outside))
+        let fee = (fees, Some(Cause::Fee(order)));
+        self.stands(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
     }
 }
 
 impl Projection for Statements {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         let mut incoming: Option<Incoming> = None;
-        // Why the next account that is told of changed: what moved inside it, what came or went.
-        let mut why: (Option<Cause>, Option<Cause>) = (None, None);
+        // Why the next account that is told of changed.
+        let mut why = Why::default();
         let mut voided = false;
         for effect in applied.effects {
             match effect {
@@ -216,11 +242,14 @@ impl Projection for Statements {
                 Effect::TradeMade(trade) => {
                     if let Some(incoming) = &mut incoming {
                         incoming.traded = true;
+                        faults.check(incoming.pay(trade.taker.fee));
                     }
                     why = both(Cause::Traded(trade.maker.order));
+                    why.fee = (trade.maker.fee, Some(Cause::Fee(trade.maker.order)));
                 }
                 Effect::OrderCancelled { order, .. } => {
-                    why = (Some(Cause::Released(*order)), Some(Cause::Merged(*order)));
+                    let (inside, outside) = (Cause::Released(*order), Cause::Merged(*order));
+                    why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
                 }
                 Effect::MarketMoved { to, .. } => voided = *to == MarketStatus::Voided,
                 Effect::PositionSettled { market, .. } => {
@@ -231,9 +260,9 @@ impl Projection for Statements {
                     let now = Balance { available: *available, reserved: *reserved };
                     match &mut incoming {
                         Some(incoming) if incoming.user == *user => incoming.stands = Some(now),
-                        _ => faults.check(self.stands(applied, (*user, now), why.0, why.1)),
+                        _ => faults.check(self.stands(applied, (*user, now), why)),
                     }
-                    why = (None, None);
+                    why = Why::default();
                 }
                 _ => {}
             }
@@ -246,12 +275,17 @@ impl Projection for Statements {
 
 impl Incoming {
     const fn new(user: UserNo, order: OrderNo, amended: bool) -> Incoming {
-        Incoming { user, order, amended, traded: false, stands: None }
+        Incoming { user, order, amended, traded: false, fees: Money::ZERO, stands: None }
+    }
+
+    fn pay(&mut self, fee: Money) -> Result<(), Fault> {
+        self.fees = self.fees.plus(fee)?;
+        Ok(())
     }
 }
 
-const fn both(cause: Cause) -> (Option<Cause>, Option<Cause>) {
-    (Some(cause), Some(cause))
+const fn both(cause: Cause) -> Why {
+    Why { inside: Some(cause), outside: Some(cause), fee: NO_FEE }
 }
 
 #[cfg(test)]
@@ -340,6 +374,31 @@ mod tests {
             assert_eq!(changes.last_chunk(), Some(&expected));
             assert_eq!(statements.change(ANN, 3).unwrap().cause.paying_market(), Some(RAIN));
         }
+    }
+
+    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: both pay, each for its own.
+    #[test]
+    fn fees_are_told_last_and_apart() {
+        let mut statements: Statements = opened();
+        let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
+        assert_eq!(fold(&mut statements, 2, &both), 0);
+        let rests = [BID.accepted(), BID.rested(10), says(ANN, 380, 620)];
+        assert_eq!(fold(&mut statements, 3, &rests), 0);
+        let seller = Placed { quantity: 12, ..ASK };
+        let mut trade = seller.took(2, BID, 0, 10);
+        if let Effect::TradeMade(trade) = &mut trade {
+            (trade.maker.fee, trade.taker.fee) = (Money::new(5), Money::new(17));
+        }
+        // Ann's reserve of 20 pays 5, and 15 come back. Bob pays 400 and 17, and sets 90 aside.
+        let effects =
+            [seller.accepted(), trade, says(ANN, 395, 0), seller.rested(2), says(BOB, 493, 90)];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let ann = shown(&statements, ANN);
+        assert_eq!(ann.last_chunk(), Some(&[("TRADE", 20, -620), ("FEE", -5, 0)]));
+        let bob = shown(&statements, BOB);
+        let expected = [("ORDER_RESERVED", -90, 90), ("TRADE", -400, 0), ("FEE", -17, 0)];
+        assert_eq!(bob.last_chunk(), Some(&expected));
+        assert_eq!(statements.change(BOB, 3).unwrap().cause, Cause::Fee(order(4)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::exchange::command::{
     TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
 };
@@ -127,6 +128,7 @@ wrapped! {
     bool: it => u8::from(*it);
     Tick: it => it.get();
     SettlementPrice: it => it.get();
+    FeeRate: it => it.get();
     Lots: it => it.get();
     Money: it => it.get();
     MoneySum: it => it.get();
@@ -148,10 +150,7 @@ wrapped! {
         Outcome::Yes => 1_u8,
         Outcome::No => 2,
     };
-    Side: it => match it {
-        Side::Buy => 1_u8,
-        Side::Sell => 2,
-    };
+    Side: it => if matches!(it, Side::Buy) { 1_u8 } else { 2 };
     Direction: it => match it {
         Direction::Up => 1_u8,
         Direction::Down => 2,
@@ -268,9 +267,10 @@ impl Canonical for Rules {
             venue_open_orders_max,
             money_supply_max,
             repeat_window_seconds,
+            user_names_max,
         } = self;
         put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
-        put!(out; repeat_window_seconds);
+        put!(out; repeat_window_seconds, user_names_max);
     }
 }
 
@@ -304,9 +304,10 @@ impl Canonical for MarketDraft {
             event,
             highlighted,
             dispute_window_seconds,
+            fees: Fees { maker, taker },
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; event, highlighted, dispute_window_seconds);
+        put!(out; event, highlighted, dispute_window_seconds, maker, taker);
     }
 }
 
@@ -331,9 +332,11 @@ impl Canonical for MarketRevision {
             deadline,
             categories,
             highlighted,
+            maker_fee,
+            taker_fee,
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; highlighted);
+        put!(out; highlighted, maker_fee, taker_fee);
     }
 }
 
@@ -361,8 +364,8 @@ impl Canonical for PlaceOrder {
 impl Canonical for Party {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
-        let Party { order, user, remaining } = self;
-        put!(out; order, user, remaining);
+        let Party { order, user, remaining, fee } = self;
+        put!(out; order, user, remaining, fee);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, read_flat, room,
     write_count,
 };
-use crate::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use crate::projection::chain::{Chain, Place};
 use crate::projection::image::hold;
 use crate::projection::orders::image::Head;
@@ -21,32 +21,44 @@ struct FlatFill {
     price: Tick,
     quantity: Lots,
     liquidity: Liquidity,
+    fee: Money,
     time: TimeMs,
     sequence: Sequence,
 }
 
-imaged!(FlatFill { order, index, price, quantity, liquidity, time, sequence });
+imaged!(FlatFill { order, index, price, quantity, liquidity, fee, time, sequence });
 
 /// A fill leads to an order that is not there.
 const NO_ORDER: BadImage = BadImage::Contradiction("an order that does not exist");
 
 /// Bytes of a [`FlatFill`].
-const FLAT_BYTES: usize = 34;
+const FLAT_BYTES: usize = 42;
 
 impl FlatFill {
     fn of(row: &FillRow, order: Place) -> FlatFill {
         // The order says its number, the market and the wording.
         let FillRow { id, order: _, market: _, wording: _, price, quantity, liquidity, .. } = *row;
-        let FillRow { time, sequence, .. } = *row;
-        FlatFill { order, index: id.index(), price, quantity, liquidity, time, sequence }
+        let FillRow { fee, time, sequence, .. } = *row;
+        FlatFill { order, index: id.index(), price, quantity, liquidity, fee, time, sequence }
     }
 
     fn row(&self, heads: &[Head]) -> Result<FillRow, BadImage> {
-        let FlatFill { order, index, price, quantity, liquidity, time, sequence } = *self;
+        let FlatFill { order, index, price, quantity, liquidity, fee, time, sequence } = *self;
         let Head { no, market, wording } = *heads.get(order as usize).ok_or(NO_ORDER)?;
         let id = TradeId::of(time, sequence, index);
         hold(id.index() == index, "a trade with an index that ids cannot hold")?;
-        Ok(FillRow { id, order: no, market, wording, price, quantity, liquidity, time, sequence })
+        Ok(FillRow {
+            id,
+            order: no,
+            market,
+            wording,
+            price,
+            quantity,
+            liquidity,
+            fee,
+            time,
+            sequence,
+        })
     }
 }
 

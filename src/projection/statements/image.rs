@@ -22,6 +22,7 @@ impl Imaged for Cause {
             Cause::Merged(_) => 7,
             Cause::Settled(_) => 8,
             Cause::Voided(_) => 9,
+            Cause::Fee(_) => 10,
         };
         code.write(sink);
         if let Some(order) = self.order() {
@@ -44,6 +45,7 @@ impl Imaged for Cause {
             7 => Cause::Merged(Imaged::read(source)?),
             8 => Cause::Settled(Imaged::read(source)?),
             9 => Cause::Voided(Imaged::read(source)?),
+            10 => Cause::Fee(Imaged::read(source)?),
             _ => return Err(BadImage::Value("Cause")),
         })
     }
