@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::thread::Builder;
+use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::server::conn::http1;
@@ -15,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
@@ -89,6 +90,7 @@ impl Lane {
 /// Serves what is taken in, until there will be no more, and drains.
 async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Limits) {
     let mail = tokio::spawn(mailbox::open());
+    let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
@@ -109,6 +111,16 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
     }
     drain(graceful, connections, limits).await;
     mail.abort();
+    beat.abort();
+}
+
+/// Keeps a timer running that ends before any that a connection begins. Without one, each first
+/// timer of an idle lane has the runtime wake itself with a system call, to look how long it may
+/// sleep; and connections begin one after every answer.
+async fn beat(every: Duration) {
+    loop {
+        sleep(every).await;
+    }
 }
 
 /// Lets running requests end, and cuts off those that do not.

@@ -54,18 +54,18 @@ pub(super) fn write_decimal(
 
 /// A decimal's digits, gathered from the last to the first so that they are written at once.
 struct DecimalText {
-    bytes: [u8; DecimalText::BYTES_MAX],
+    bytes: [u8; DecimalText::BYTES],
     from: usize,
 }
 
 impl DecimalText {
     /// Twenty digits, and a zero and a point before the last of them.
-    const BYTES_MAX: usize = 24;
+    const BYTES: usize = 24;
 
     fn new(value: u64, decimals: u32, decimals_min: usize) -> DecimalText {
         let scale = 10_u64.pow(decimals);
         let (mut whole, mut fraction) = (value / scale, value % scale);
-        let mut text = DecimalText { bytes: [0; Self::BYTES_MAX], from: Self::BYTES_MAX };
+        let mut text = DecimalText { bytes: [0; Self::BYTES], from: Self::BYTES };
         let mut kept = decimals as usize;
         while kept > decimals_min && fraction.is_multiple_of(10) {
             fraction /= 10;
