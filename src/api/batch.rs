@@ -35,7 +35,7 @@ enum Slot {
     Refused(Box<Problem>),
     Placing,
     Writing(Box<Writing<BatchOrderJson>>),
-    Done(ResultJson, Sequence),
+    Done(Box<ResultJson>, Sequence),
 }
 
 /// `POST /trading/orders/batch`
@@ -54,7 +54,7 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let results = batch.slots.into_iter().filter_map(|slot| match slot {
         Slot::Done(result, sequence) => {
             last = last.max(sequence);
-            Some(result)
+            Some(*result)
         }
         Slot::Refused(_) | Slot::Placing | Slot::Writing(_) => None,
     });
@@ -170,12 +170,12 @@ impl Call {
     fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> Slot {
         match came {
             Ok(Written { sequence, replayed, shown }) => {
-                Slot::Done(ResultJson::Order { order: shown, replayed }, sequence)
+                Slot::Done(Box::new(ResultJson::Order { order: shown, replayed }), sequence)
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
                 let error = ProblemJson::of(&problem, &self.request_id);
-                Slot::Done(ResultJson::Error { error }, sequence)
+                Slot::Done(Box::new(ResultJson::Error { error }), sequence)
             }
         }
     }

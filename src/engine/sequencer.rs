@@ -35,7 +35,7 @@ const LINGER_PART: u32 = 2;
 /// Less is not worth going to sleep for.
 const LINGER_MIN: Duration = Duration::from_micros(150);
 /// A disk that stalls must not make everybody wait longer still.
-const LINGER_MAX: Duration = Duration::from_micros(1_000);
+const LINGER_MAX: Duration = Duration::from_millis(1);
 
 /// A durable block on its way to the matcher, with the reply slots of its records in order; a
 /// record that nobody waits for has none.

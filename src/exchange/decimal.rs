@@ -1,6 +1,11 @@
 //! Decimals as text: read from and written as an integer of the smallest unit, never by way of a
 //! float.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "digits within the bounds of their types: divided, or checked where they are summed"
+)]
+
 use std::fmt;
 
 use super::units::UnitError;

@@ -1,17 +1,18 @@
 //! The exchange's units: ticks, lots, money, ratios. Integers inside, decimals at the edge.
 //!
-//! Raw arithmetic on these integers lives here and nowhere else in `exchange`; every other file
-//! calls the checked operations below. Units and text forms: semantics 1.
+//! Raw arithmetic on these integers lives here, and on their digits in `decimal.rs`, and nowhere
+//! else in `exchange`; every other file calls the checked operations below. Units and text forms: semantics 1.
 
 #![allow(
     clippy::arithmetic_side_effects,
     reason = "raw arithmetic lives here alone, within the bounds of each type or checked"
 )]
 
-use super::decimal::{parse_scaled, write_decimal};
 use std::fmt;
 
 use fixed::types::U64F64;
+
+use super::decimal::{parse_scaled, write_decimal};
 
 /// Lots in one contract: a lot is 0.000001 contract.
 pub const LOTS_PER_CONTRACT: u64 = 1_000_000;

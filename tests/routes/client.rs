@@ -145,8 +145,8 @@ impl Answer {
         let mut body = bytes[end + 4..].to_vec();
         let sent = body.len();
         if headers.contains(&("content-encoding".to_owned(), "gzip".to_owned())) {
-            let mut packed = std::mem::take(&mut body);
-            GzDecoder::new(&mut packed.as_slice()).read_to_end(&mut body).unwrap();
+            let packed = std::mem::take(&mut body);
+            GzDecoder::new(packed.as_slice()).read_to_end(&mut body).unwrap();
         }
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let answer = Answer { status, headers, body, json, sent, asked };
