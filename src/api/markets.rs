@@ -70,7 +70,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
         Ok(MarketsJson { markets, paging })
     })?;
-    Reply::ok(sequence, &markets)
+    Reply::list(sequence, markets, "markets", |all| &mut all.markets)
 }
 
 /// `GET /markets/search`: the public markets whose question has all the words, newest first.
@@ -86,7 +86,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
         let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
         Ok(MarketsJson { markets, paging })
     })?;
-    Reply::ok(sequence, &markets)
+    Reply::list(sequence, markets, "markets", |all| &mut all.markets)
 }
 
 /// `GET /markets/{marketId}`. An operator finds drafts too.
@@ -119,5 +119,5 @@ pub fn activity(call: &Call) -> Result<Reply, Problem> {
         let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
         Ok(ActivitiesJson { activities, paging, next })
     })?;
-    Reply::ok(sequence, &activities)
+    Reply::list(sequence, activities, "activities", |all| &mut all.activities)
 }

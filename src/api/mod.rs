@@ -22,6 +22,7 @@ pub mod cursor;
 pub mod bounds;
 pub mod problem;
 pub mod reply;
+pub mod stream;
 pub mod wire;
 pub mod markets;
 pub mod events;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Response;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -111,7 +110,7 @@ async fn attend(
     }
     let service = service_fn(move |request| {
         let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.answer(request).await.map(Full::new)) }
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -14,6 +14,8 @@ mod schema;
 mod venue;
 mod paging;
 mod cursors;
+#[path = "../chunks/mod.rs"]
+mod chunks;
 #[path = "../faults/mod.rs"]
 mod faults;
 

@@ -236,7 +236,7 @@ fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
         examples.insert((*code).to_owned(), json!({ "$ref": example }));
-        if kind(code).is_some_and(Kind::retry) {
+        if kind(code).is_some_and(|kind| kind.retry_after().is_some()) {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
     }
