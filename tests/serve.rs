@@ -91,9 +91,10 @@ impl Server {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = match head.contains("transfer-encoding: chunked") {
-            true => String::from_utf8(chunks::joined(body.as_bytes()).unwrap()).unwrap(),
-            false => body.to_owned(),
+        let body = if head.contains("transfer-encoding: chunked") {
+            String::from_utf8(chunks::joined(body.as_bytes()).unwrap()).unwrap()
+        } else {
+            body.to_owned()
         };
         (status, head.to_owned(), body)
     }
