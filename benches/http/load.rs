@@ -127,21 +127,25 @@ async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) -> usize {
         if whole.is_none() {
             whole = read_head(answer);
         }
-        if let Some((head_bytes, bytes)) = whole
-            && answer.len() >= bytes
-        {
+        let Some((head_bytes, body)) = whole else { continue };
+        // Without a length it comes in chunks, the last of which is empty.
+        let done = match body {
+            Some(length) => answer.len() >= head_bytes + length,
+            None => answer.ends_with(b"\r\n0\r\n\r\n"),
+        };
+        if done {
             return head_bytes;
         }
     }
 }
 
-/// How long an answer's head is, and the whole of it, once the head is there.
-fn read_head(answer: &[u8]) -> Option<(usize, usize)> {
+/// How long an answer's head is, and its body where that is said, once the head is there.
+fn read_head(answer: &[u8]) -> Option<(usize, Option<usize>)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);
     let Ok(httparse::Status::Complete(head_bytes)) = head.parse(answer) else { return None };
     assert!(matches!(head.code, Some(200 | 201)), "{}", String::from_utf8_lossy(answer));
     let length = head.headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-length"));
     let length = length.and_then(|h| std::str::from_utf8(h.value).ok()?.parse::<usize>().ok());
-    Some((head_bytes, head_bytes + length.expect("an answer with a length")))
+    Some((head_bytes, length))
 }

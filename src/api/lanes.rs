@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::Duration;
 
-use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -163,7 +162,7 @@ async fn attend(
     let service = service_fn(move |request| {
         let door = Arc::clone(&door);
         // On the heap: hyper would move it about, and it is large.
-        Box::pin(async move { Ok::<_, Infallible>(door.answer(request).await.map(Full::new)) })
+        Box::pin(async move { Ok::<_, Infallible>(door.answer(request).await) })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

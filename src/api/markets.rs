@@ -5,7 +5,7 @@ use super::cursor::EitherPage;
 use super::form::Form;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
-use super::printed::Listed;
+use super::printed::{Listed, PrintedMarkets};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::Paging;
@@ -68,20 +68,17 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let (rows, paging) =
             page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
-        let markets = rows.into_iter().map(|row| call.printed.look(view, row)).collect();
+        let markets =
+            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
         Ok((markets, paging))
     })?;
-    listed(call, sequence, found)
+    listed(sequence, found)
 }
 
-/// A page of markets, of which those not in print are printed now that nobody waits.
-fn listed(
-    call: &Call,
-    sequence: Sequence,
-    (markets, paging): (Vec<Listed>, Paging),
-) -> Result<Reply, Problem> {
-    let markets = markets.into_iter().map(|market| call.printed.print(market)).collect();
-    Reply::ok(sequence, &MarketsJson { markets, paging })
+/// A page of markets, of which those not in print are printed as they are sent.
+fn listed(sequence: Sequence, (markets, paging): (Vec<Listed>, Paging)) -> Result<Reply, Problem> {
+    let page = MarketsJson { markets, paging };
+    Reply::list(sequence, page, "markets", |all| &mut all.markets)
 }
 
 /// `GET /markets/search`: the public markets whose question has all the words, newest first.
@@ -94,10 +91,11 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let kept = view.catalogue.markets_published().filter(filter.resolve(view));
         let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
-        let markets = rows.into_iter().map(|row| call.printed.look(view, row)).collect();
+        let markets =
+            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
         Ok((markets, paging))
     })?;
-    listed(call, sequence, found)
+    listed(sequence, found)
 }
 
 /// `GET /markets/{marketId}`. An operator finds drafts too.
@@ -130,5 +128,5 @@ pub fn activity(call: &Call) -> Result<Reply, Problem> {
         let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
         Ok(ActivitiesJson { activities, paging, next })
     })?;
-    Reply::ok(sequence, &activities)
+    Reply::list(sequence, activities, "activities", |all| &mut all.activities)
 }

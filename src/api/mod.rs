@@ -24,6 +24,7 @@ pub mod cursor;
 pub mod bounds;
 pub mod problem;
 pub mod reply;
+pub mod stream;
 pub mod wire;
 pub mod printed;
 pub mod markets;

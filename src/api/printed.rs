@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -21,7 +22,7 @@ const PLACES: usize = 1024;
 
 /// What a market is shown with in a list. All that is printed follows from it: categories are
 /// named once and for all.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Shown {
     market: MarketNo,
     draft: Arc<MarketDraft>,
@@ -66,34 +67,40 @@ impl Default for PrintedMarkets {
 pub enum Listed {
     /// In print.
     Printed(Arc<RawValue>),
-    /// Still to be printed, and what it is then shown with.
-    New(Box<(MarketJson, Shown)>),
+    /// Still to be printed.
+    New(Box<New>),
+}
+
+/// A market that is not in print.
+#[derive(Debug)]
+pub struct New {
+    market: MarketJson,
+    shown: Shown,
+    /// Where it is kept once it is printed.
+    printed: Arc<PrintedMarkets>,
 }
 
 impl PrintedMarkets {
     /// A market as a list shows it now, in print if it shows what it showed last.
-    pub fn look(&self, view: &ReadModel, row: &MarketRow) -> Listed {
+    pub fn look(this: &Arc<PrintedMarkets>, view: &ReadModel, row: &MarketRow) -> Listed {
         let shown = Shown::of(view, row);
-        let kept = self.place(row.no).and_then(|place| {
+        let kept = this.place(row.no).and_then(|place| {
             let kept = place.lock();
             kept.as_ref().filter(|(of, _)| *of == shown).map(|(_, text)| Arc::clone(text))
         });
-        let new = || Listed::New(Box::new((MarketJson::of(view, row), shown)));
-        kept.map_or_else(new, Listed::Printed)
+        kept.map_or_else(
+            || {
+                let (market, printed) = (MarketJson::of(view, row), Arc::clone(this));
+                Listed::New(Box::new(New { market, shown, printed }))
+            },
+            Listed::Printed,
+        )
     }
 
-    /// Prints what is not in print yet, and keeps it.
-    pub fn print(&self, market: Listed) -> Listed {
-        let Listed::New(new) = market else { return market };
-        let Ok(text) = serde_json::value::to_raw_value(&new.0) else {
-            // The list will say so.
-            return Listed::New(new);
-        };
-        let (text, shown): (Arc<RawValue>, Shown) = (Arc::from(text), new.1);
+    fn keep(&self, shown: &Shown, text: Arc<RawValue>) {
         if let Some(place) = self.place(shown.market) {
-            *place.lock() = Some((shown, Arc::clone(&text)));
+            *place.lock() = Some((shown.clone(), text));
         }
-        Listed::Printed(text)
     }
 
     fn place(&self, market: MarketNo) -> Option<&Place> {
@@ -105,7 +112,13 @@ impl Serialize for Listed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Listed::Printed(text) => text.as_ref().serialize(serializer),
-            Listed::New(new) => new.0.serialize(serializer),
+            Listed::New(new) => {
+                let text =
+                    serde_json::value::to_raw_value(&new.market).map_err(S::Error::custom)?;
+                let text: Arc<RawValue> = Arc::from(text);
+                new.printed.keep(&new.shown, Arc::clone(&text));
+                text.as_ref().serialize(serializer)
+            }
         }
     }
 }

@@ -14,10 +14,11 @@ use super::venue::{NOBODY, Venue};
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
 
 /// Headers that every answer may have, and that HTTP itself describes.
-const PLAIN: [&str; 7] = [
+const PLAIN: [&str; 8] = [
     "content-type",
     "content-length",
     "content-encoding",
+    "transfer-encoding",
     "cache-control",
     "connection",
     "date",
