@@ -136,9 +136,9 @@ impl Listener for Reader {
 }
 
 /// An order that stands.
-struct Standing<'a> {
+struct Standing {
     id: OrderId,
-    order: &'a Order,
+    order: Order,
     placed: TimeMs,
 }
 
@@ -156,7 +156,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         let order = exchange.order(*no)?;
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
-    let orders: Vec<Standing<'_>> = standing.collect();
+    let orders: Vec<Standing> = standing.collect();
     let text = text(&views, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
@@ -186,7 +186,7 @@ fn position(views: &Views, row: &PositionRow) -> Value {
     })
 }
 
-fn order(views: &Views, row: &Standing<'_>) -> Value {
+fn order(views: &Views, row: &Standing) -> Value {
     let Standing { id, order, placed } = row;
     json!({
         "order_id": id.to_string(),
@@ -207,7 +207,7 @@ fn text(
     user: &UserRow,
     fees: MoneySum,
     positions: &[&PositionRow],
-    orders: &[Standing<'_>],
+    orders: &[Standing],
 ) -> String {
     let question = |market: MarketNo| {
         let row = views.catalogue.market(market);

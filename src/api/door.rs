@@ -23,6 +23,8 @@ use super::call::Call;
 use super::keyring::Keyring;
 use super::media;
 use super::once;
+use super::packing;
+use super::printed::PrintedMarkets;
 use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
 use super::rates::Allowance;
 use super::reply::Reply;
@@ -55,6 +57,7 @@ pub struct Door {
     routes: Routes,
     limits: Limits,
     keyring: Arc<Keyring>,
+    printed: Arc<PrintedMarkets>,
     traffic: Traffic,
     /// When this process began to serve, ms since 1970: with the count, what makes request ids
     /// unique beyond one run.
@@ -76,7 +79,8 @@ impl Door {
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
         let (opened_ms, requests) = (clock::now().get(), AtomicU64::new(0));
-        Ok(Door { venue, routes, limits, keyring, traffic, opened_ms, requests })
+        let printed = Arc::default();
+        Ok(Door { venue, routes, limits, keyring, printed, traffic, opened_ms, requests })
     }
 
     /// What passed.
@@ -103,10 +107,12 @@ impl Door {
         let began = Instant::now();
         let id = self.request_id(request.headers());
         let method = request.method().clone();
+        let takes_gzip = media::takes_gzip(request.headers());
         let mut known = Known::default();
         let attended = caught(self.attend(request, &mut known, &id)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         let response = self.respond(outcome, known.allowance, &id);
+        let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
         self.traffic.count(known.route, status, began);
         tracing::debug!(
@@ -213,8 +219,9 @@ impl Door {
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
-        let (keyring, request_id) = (Arc::clone(&self.keyring), request_id.to_owned());
-        let call = Call { engine, caller, keyring, path, query, body, once, request_id };
+        let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
+        let request_id = request_id.to_owned();
+        let call = Call { engine, caller, keyring, printed, path, query, body, once, request_id };
         match route.endpoint {
             Endpoint::Probe(probe) => probe(self),
             Endpoint::Read(endpoint) => endpoint(&call),

@@ -99,7 +99,8 @@ pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<PlacedJson> {
     }
 }
 
-fn untold() -> Problem {
+/// What is said where a record's effects do not tell what the answer needs.
+pub fn untold() -> Problem {
     Problem::internal("a record's effects do not say what came of it")
 }
 

@@ -6,6 +6,9 @@ use serde::Serialize;
 use super::problem::Problem;
 use crate::exchange::units::Sequence;
 
+/// Bytes that the answer to an order takes: room for them is taken at once.
+const BODY_BYTES_USUAL: usize = 512;
+
 /// A successful answer.
 #[derive(Debug)]
 pub struct Reply {
@@ -26,7 +29,8 @@ pub struct Reply {
 impl Reply {
     /// An answer that says this.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
-        let body = serde_json::to_vec(content)
+        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
+        serde_json::to_writer(&mut body, content)
             .map_err(|_| Problem::internal("an answer could not be printed"))?;
         let status = StatusCode::OK;
         Ok(Reply { status, sequence, replayed: false, location: None, media: None, body })

@@ -17,10 +17,10 @@
 use std::fmt;
 
 use super::command::Direction;
+use super::decimal::{parse_scaled, write_decimal};
 use super::invariant::Broken;
 use super::orders::Backing;
-use super::units::write_decimal;
-use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError, parse_scaled};
+use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError};
 
 /// The rate 1 in its unit of 0.0001.
 pub const FEE_RATE_ONE: u16 = 10_000;

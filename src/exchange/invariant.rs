@@ -57,6 +57,9 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
+    /// Results that were to be hashed were not.
+    #[error("results were not hashed")]
+    Unhashed,
     /// The markets of an event pay more than they can together.
     #[error("the markets of an event pay more than they can together")]
     EventOverpaid,
@@ -143,7 +146,7 @@ impl Exchange {
                 return Err(Broken::QuantityNotConserved);
             }
             let direction = order.direction();
-            self.check_fees(order)?;
+            self.check_fees(&order)?;
             let needed = cash.entry(order.user).or_default();
             *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());

@@ -152,7 +152,7 @@ impl<'a> Excerpt<'a> {
         if !kept_place {
             self.take_in_met(order, at)?;
         }
-        let before = *self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
+        let before = self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
         let order = Order { no: before.no, ..self.order(order)? };
         // The order has one number, not two.
         self.orders.pop();
@@ -173,8 +173,8 @@ impl<'a> Excerpt<'a> {
         let mut found = Lots::ZERO;
         for slot in whole.reachable(order)? {
             let maker = whole.orders.get(slot)?;
-            self.take_in(maker)?;
-            if maker.user != order.user && whole.gone(maker, at.time)?.is_none() {
+            self.take_in(&maker)?;
+            if maker.user != order.user && whole.gone(&maker, at.time)?.is_none() {
                 found = found.plus(maker.backing.remaining()?)?;
             }
             if found >= wanted {
@@ -188,7 +188,7 @@ impl<'a> Excerpt<'a> {
     fn take_in(&mut self, order: &Order) -> Result<(), Broken> {
         self.take_in_owner(order.user)?;
         let order = self.order(order)?;
-        let slot = self.part.orders.insert(order)?;
+        let slot = self.part.orders.insert(&order)?;
         let here = self.part.markets.first_mut().ok_or(Broken::Dangling)?;
         here.book.push(&mut self.part.orders, slot)
     }
@@ -226,7 +226,7 @@ impl<'a> Excerpt<'a> {
     }
 
     fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
-        let mut purse = *purse;
+        let mut purse = purse.elsewhere();
         purse.position.yes = self.holding(purse.position.yes)?;
         purse.position.no = self.holding(purse.position.no)?;
         Ok(purse)

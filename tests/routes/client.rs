@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use super::described;
@@ -30,6 +31,8 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub json: Value,
+    /// Bytes of the body as they were sent.
+    sent: usize,
     asked: String,
 }
 
@@ -139,9 +142,14 @@ impl Answer {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let body = bytes[end + 4..].to_vec();
+        let mut body = bytes[end + 4..].to_vec();
+        let sent = body.len();
+        if headers.contains(&("content-encoding".to_owned(), "gzip".to_owned())) {
+            let packed = std::mem::take(&mut body);
+            GzDecoder::new(packed.as_slice()).read_to_end(&mut body).unwrap();
+        }
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        let answer = Answer { status, headers, body, json, asked };
+        let answer = Answer { status, headers, body, json, sent, asked };
         answer.header_of("sequence")?;
         answer.check(head_only);
         Some(answer)
@@ -168,7 +176,7 @@ impl Answer {
             assert!(self.body.is_empty(), "{self:?}");
             return;
         }
-        assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
+        assert_eq!(self.header("content-length"), self.sent.to_string(), "{self:?}");
         if problem {
             check(&shapes::problem(self.code()), &self.json, &self.asked);
             assert_eq!(self.json["status"], self.status, "{self:?}");

@@ -73,7 +73,8 @@ impl Exchange {
 
     /// The state that an image shows. Any bytes may be given: the answer is an error, or a state
     /// whose image they are and in which everything that is always true holds. Takes memory in
-    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 64 records.
+    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 32,768
+    /// records.
     ///
     /// # Errors
     /// [`BadImage`] if they are not the image of a possible state.
