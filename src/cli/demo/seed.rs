@@ -331,7 +331,7 @@ mod tests {
     use crate::cli::demo::venue;
     use crate::exchange::catalogue::CategoryDraft;
     use crate::exchange::command::Role;
-    use crate::exchange::units::Sequence;
+    use crate::exchange::units::{MONEY_PER_UNIT, Sequence};
 
     /// What a whole demo has, counted in the read model.
     fn assert_whole(engine: &Engine) {
@@ -382,7 +382,8 @@ mod tests {
         let event = events.find(|row| row.draft.mutually_exclusive).unwrap();
         let field = model.field(event).unwrap();
         let (bid, ask) = (field.bid.unwrap(), field.ask.unwrap());
-        assert!(event.markets.len() >= 3 && bid < 100 && ask > 100, "{bid} {ask}");
+        let one = Money::new(MONEY_PER_UNIT);
+        assert!(event.markets.len() >= 3 && bid < one && ask > one, "{bid} {ask}");
         for market in &event.markets {
             for direction in [Direction::Up, Direction::Down] {
                 assert_eq!(model.depth.levels(*market, direction).count(), 3);
