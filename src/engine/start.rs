@@ -140,7 +140,7 @@ pub fn start_metered<J: Journal + 'static>(
     let restored = restored(snapshots.as_ref(), &reader);
     let mut from = restored.sequence();
     let states = snapshots.as_ref().map(|snapshots| &snapshots.folder);
-    let started = match replayed(journal, restored, states, &meter) {
+    let started = match replayed(journal, restored, states, Arc::clone(&meter)) {
         Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
             if from != Sequence::ZERO =>
         {
@@ -149,7 +149,7 @@ pub fn start_metered<J: Journal + 'static>(
                 snapshot = %wrong, %reason,
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
-            let again = replayed(journal, Restored::nothing(), states, &meter);
+            let again = replayed(journal, Restored::nothing(), states, meter);
             if let (Ok(_), Some(folder)) = (&again, states) {
                 set_aside(folder, wrong);
             }
@@ -188,7 +188,7 @@ fn replayed<J: Journal + 'static>(
     journal: J,
     restored: Restored,
     states: Option<&SnapshotFolder>,
-    meter: &Arc<Meter>,
+    meter: Arc<Meter>,
 ) -> Result<(Running, Arc<DueBoard>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
@@ -210,10 +210,10 @@ fn replayed<J: Journal + 'static>(
         projector: Projector { read_model: Arc::clone(&read_model) },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
-        meter: Arc::clone(meter),
+        meter: Arc::clone(&meter),
     };
     let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD);
-    let (stop, counts) = (Arc::clone(&halt), Arc::clone(meter));
+    let (stop, counts) = (Arc::clone(&halt), Arc::clone(&meter));
     let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, counts);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
@@ -235,8 +235,7 @@ fn replayed<J: Journal + 'static>(
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let meter = Arc::clone(meter);
-    let engine = Engine { intake, trials, read_model, halt, past, meter, snapshots };
+    let engine = Engine { intake, trials, read_model, halt, meter, past, snapshots };
     Ok((Running { engine, snapshotter: None, sequencer, matcher, archiving: None }, due))
 }
 
