@@ -69,8 +69,8 @@ pub struct CategoryDraft {
     pub slug: String,
 }
 
-/// What a new event is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a new event is made of; without texts, and its markets independent, unless said otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventDraft {
     /// Titles.
     pub titles: Localized,

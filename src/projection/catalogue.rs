@@ -323,20 +323,11 @@ fn revise_market(draft: &mut MarketDraft, revision: &MarketRevision) {
 mod tests {
     use super::super::fixture::*;
     use super::*;
-    use crate::exchange::catalogue::Localized;
     use crate::exchange::units::Sequence;
     use MarketStatus::{Active, Closed, Draft};
 
     fn event(event: u32) -> Effect {
-        let draft = EventDraft {
-            mutually_exclusive: false,
-            titles: Localized::default(),
-            sub_titles: Localized::default(),
-            descriptions: Localized::default(),
-            images: vec!["first".to_owned()],
-            highlighted: false,
-            categories: Vec::new(),
-        };
+        let draft = EventDraft { images: vec!["first".to_owned()], ..EventDraft::default() };
         Effect::EventCreated { event: EventNo(event), draft: Box::new(draft) }
     }
 

@@ -1,4 +1,4 @@
-//! The probability that is displayed for a market (semantics 3).
+//! The probability that is displayed for a market (semantics 3), and what an event's field costs.
 
 use super::ReadModel;
 use super::catalogue::{EventRow, MarketRow};
@@ -108,7 +108,9 @@ mod tests {
     use super::super::catalogue::Catalogue;
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::catalogue::EventDraft;
     use crate::exchange::effect::Effect;
+    use crate::exchange::ids::{EventNo, MarketNo};
 
     fn shown(ended: Option<Effect>, bid: u8, ask: u8, last: u8) -> String {
         let mut catalogue: Catalogue = opened();
@@ -156,5 +158,78 @@ mod tests {
         assert_eq!(value(between, Outcome::No, 10), Ok(595));
         assert_eq!(value(between, Outcome::Yes, 1), Ok(40));
         assert_eq!(value(Quote::At(SettlementPrice::ONE), Outcome::No, 9), Ok(0));
+    }
+
+    const EVENT: EventNo = EventNo(0);
+
+    /// A read model of an event of so many active markets, each with the best bid and ask given,
+    /// in ticks; 0 is none.
+    fn field_of(mutually_exclusive: bool, books: &[(u8, u8)]) -> ReadModel {
+        let mut model = ReadModel::new();
+        let draft = EventDraft { mutually_exclusive, ..EventDraft::default() };
+        let mut effects = vec![Effect::EventCreated { event: EVENT, draft: Box::new(draft) }];
+        let mut resting = Vec::new();
+        for (number, (bid, ask)) in (0..).zip(books) {
+            let market_no = MarketNo(number);
+            effects.push(market(market_no, Some(EVENT)));
+            effects.push(moved(market_no, MarketStatus::Draft, MarketStatus::Active));
+            for (direction, price) in [(Direction::Up, bid), (Direction::Down, ask)] {
+                resting.extend(Tick::new(*price).map(|price| Effect::OrderRested {
+                    order: order(1),
+                    user: ANN,
+                    market: market_no,
+                    direction,
+                    price,
+                    remaining: Lots::new(1),
+                }));
+            }
+        }
+        assert_eq!(fold(&mut model.catalogue, 1, &effects), 0);
+        let mut told = effects;
+        told.extend(resting);
+        assert_eq!(fold(&mut model.depth, 1, &told), 0);
+        model
+    }
+
+    /// Bid and ask of the field, as text.
+    fn field(model: &ReadModel) -> Option<[Option<String>; 2]> {
+        let quote = model.field(model.catalogue.event(EVENT).unwrap())?;
+        Some([quote.bid, quote.ask].map(|price| price.map(|price| price.to_string())))
+    }
+
+    fn quoted(bid: Option<&str>, ask: Option<&str>) -> Option<[Option<String>; 2]> {
+        Some([bid, ask].map(|price| price.map(str::to_owned)))
+    }
+
+    #[test]
+    fn the_field_costs_what_a_contract_of_each_market_does() {
+        let model = field_of(true, &[(35, 45), (25, 36), (20, 28)]);
+        assert_eq!(field(&model), quoted(Some("0.80"), Some("1.09")));
+        assert_eq!(field(&field_of(true, &[(99, 0)])), quoted(Some("0.99"), None));
+        assert_eq!(field(&field_of(true, &[(60, 70), (0, 50)])), quoted(None, Some("1.20")));
+        assert_eq!(field(&field_of(true, &[(60, 0), (50, 0)])), quoted(Some("1.10"), None));
+    }
+
+    #[test]
+    fn a_field_of_no_market_has_no_price_and_of_any_one_that_may_win_none() {
+        assert_eq!(field(&field_of(true, &[])), quoted(None, None));
+        assert_eq!(field(&field_of(false, &[(35, 45), (25, 36)])), None);
+    }
+
+    #[test]
+    fn a_final_market_counts_with_what_it_paid_and_one_that_rests_not_at_all() {
+        let books = [(35, 45), (25, 36), (20, 28)];
+        let after = |effect: Effect| {
+            let mut model = field_of(true, &books);
+            assert_eq!(fold(&mut model.catalogue, 2, &[effect]), 0);
+            field(&model)
+        };
+        assert_eq!(after(settled(RAIN, Outcome::No)), quoted(Some("0.45"), Some("0.64")));
+        assert_eq!(after(settled(RAIN, Outcome::Yes)), quoted(Some("1.45"), Some("1.64")));
+        assert_eq!(after(voided(RAIN, 30)), quoted(Some("0.75"), Some("0.94")));
+        for status in [MarketStatus::Suspended, MarketStatus::Closed] {
+            let stopped = moved(RAIN, MarketStatus::Active, status);
+            assert_eq!(after(stopped), quoted(None, None), "{status:?}");
+        }
     }
 }

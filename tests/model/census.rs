@@ -9,18 +9,19 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Money};
 use openoutcry::journal::fields::KINDS;
 
-/// Refusals that random commands cannot meet: the venue of a run is open, and not that large, and
-/// a run not that long.
-const OUT_OF_REACH: [Reject; 3] = [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyNames];
+/// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
+const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
 
 /// What a long run must have seen at least once, besides every kind of command and every refusal.
-const EXPECTED: [&str; 43] = [
+const EXPECTED: [&str; 46] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
     "amended true",
     "cancelled Expired by AdvanceClock",
     "cancelled Expired by CancelOrder",
+    "cancelled Expired by CancelOrders",
+    "cancelled Expired by CloseMarket",
     "cancelled Expired by PlaceOrder",
     "cancelled FokNotFillable by PlaceOrder",
     "cancelled HeartbeatExpired by AdvanceClock",
@@ -30,6 +31,7 @@ const EXPECTED: [&str; 43] = [
     "cancelled IocRemainder by PlaceOrder",
     "cancelled MarketClosed by AdvanceClock",
     "cancelled MarketClosed by CancelOrder",
+    "cancelled MarketClosed by CancelOrders",
     "cancelled MarketClosed by CloseMarket",
     "cancelled MarketClosed by ResolveMarket",
     "cancelled MarketVoided by VoidMarket",
@@ -61,13 +63,14 @@ const EXPECTED: [&str; 43] = [
 ];
 
 /// What a long run of conversions must have seen.
-pub const OF_CONVERSIONS: [&str; 11] = [
+pub const OF_CONVERSIONS: [&str; 12] = [
     "converted all",
     "converted and merged",
     "converted at a profit",
     "converted one",
     "converted some",
     "refused EVENT_ALREADY_WON",
+    "refused EVENT_COMPLETE",
     "refused EVENT_NOT_CONVERTIBLE",
     "refused EVENT_NOT_EXCLUSIVE",
     "refused INSUFFICIENT_CONTRACTS",

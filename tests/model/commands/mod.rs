@@ -6,7 +6,7 @@
 pub mod strategies;
 
 use openoutcry::exchange::catalogue::{
-    CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
+    CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role,
@@ -30,6 +30,8 @@ const USERS_MAX: u32 = USERS_COUNT + 2;
 pub const USER_OPEN_ORDERS_MAX: u32 = 7;
 /// Open orders of all users together; fewer than all of theirs.
 pub const VENUE_OPEN_ORDERS_MAX: u32 = 20;
+/// Names of each that are remembered at once; fewer than there are to choose from.
+const USER_NAMES_MAX: u32 = 5;
 
 /// Something to ask, not yet tied to numbers.
 #[derive(Debug, Clone)]
@@ -158,6 +160,7 @@ pub fn opening() -> Vec<Command> {
         user_open_orders_max: USER_OPEN_ORDERS_MAX,
         venue_open_orders_max: VENUE_OPEN_ORDERS_MAX,
         repeat_window_seconds: 1,
+        user_names_max: USER_NAMES_MAX,
         ..Rules::current()
     };
     let mut commands = vec![Command::OpenVenue(rules)];
@@ -263,7 +266,10 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
         return command;
     }
     match intent {
-        Intent::Place(place) => Command::PlaceOrder(order(twin, place, now)),
+        Intent::Place(place) => {
+            let placed = || Command::PlaceOrder(order(twin, place, now));
+            set_free(twin, UserNo(u32::from(place.user)), now).unwrap_or_else(placed)
+        }
         Intent::Amend { pick, price, quantity } => amend(twin, *pick, *price, *quantity),
         Intent::Cancel { pick, by } => {
             let order = some_order(twin, *pick);
@@ -275,10 +281,7 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             };
             Command::CancelOrder { user, order }
         }
-        Intent::CancelAll { user, market: of } => Command::CancelOrders {
-            user: UserNo(u32::from(*user)),
-            market: of.map(|pick| market(twin, pick, now)),
-        },
+        Intent::CancelAll { user, market: of } => cancel_all(twin, *user, *of, now),
         Intent::Deposit { user, units } => {
             let too_much = units % 97 == 0 && twin.ledger.supply > 0;
             let units = if too_much { 9_000_000_000_000_000_000 } else { *units };
@@ -319,6 +322,44 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
                 None => Command::AdvanceClock,
             }
         }
+    }
+}
+
+/// The orders that stand and would be gone by `now`, had every clock come in time.
+fn overdue(twin: &Naive, now: TimeMs) -> Vec<&PlaceOrder> {
+    let places =
+        twin.markets.iter().flat_map(|market| market.book.ups.iter().chain(&market.book.downs));
+    let late = places.filter(|place| twin.due_reason_at(place.order, now).is_some());
+    late.map(|place| &twin.order(place.order).terms).collect()
+}
+
+/// Everything of a user's; half of the time of one who has something overdue, if anybody has.
+fn cancel_all(twin: &Naive, user: u8, of: Option<u8>, now: TimeMs) -> Command {
+    let late = overdue(twin, now);
+    let meant = of.is_none_or(|pick| pick % 2 == 0);
+    if let Some(terms) = nth(&late, usize::from(user)).filter(|_| meant) {
+        return Command::CancelOrders { user: terms.user, market: of.map(|_| terms.market) };
+    }
+    let market = of.map(|pick| market(twin, pick, now));
+    Command::CancelOrders { user: UserNo(u32::from(user)), market }
+}
+
+/// Where a user may not trade: now and then the command that ends it, so that long runs are not
+/// mostly refusals.
+fn set_free(twin: &Naive, user: UserNo, now: TimeMs) -> Option<Command> {
+    if !twin.sequence.is_multiple_of(8) {
+        return None;
+    }
+    let mode = TradingMode::Normal;
+    let standing = twin.standing(user);
+    if twin.venue_mode != mode {
+        Some(Command::SetVenueMode { mode })
+    } else if standing.mode != mode {
+        Some(Command::SetUserMode { user, mode })
+    } else if standing.silent_from.is_some_and(|from| from <= now) {
+        Some(Command::Heartbeat { user, timeout_seconds: u32::from(now.get() % 2 == 0) })
+    } else {
+        None
     }
 }
 
@@ -414,15 +455,7 @@ fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -
 
 /// An event without texts.
 pub fn create_event(mutually_exclusive: bool) -> Command {
-    Command::CreateEvent(Box::new(EventDraft {
-        titles: Localized::default(),
-        sub_titles: Localized::default(),
-        descriptions: Localized::default(),
-        images: Vec::new(),
-        highlighted: false,
-        categories: Vec::new(),
-        mutually_exclusive,
-    }))
+    Command::CreateEvent(Box::new(EventDraft { mutually_exclusive, ..EventDraft::default() }))
 }
 
 /// Mostly a conversion that can be made, by whoever has most to give; now and then any. Where
@@ -506,18 +539,33 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
             let deadline = after(now, i64::from(deadline_in));
             let fees = fees_of(u32::from(deadline_in.unsigned_abs()));
             let mut draft = draft(deadline, u32::from(window), fees);
-            if deadline_in % 5 == 0 {
+            if deadline_in % 15 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
+            }
+            if deadline_in % 5 == 0 {
                 let last = twin.events_count().saturating_sub(1);
                 let early = u32::from(window);
-                draft.event = Some(EventNo(if deadline_in % 2 == 0 { early } else { last }));
+                let full = (0..=last).find(|event| {
+                    twin.events.get(*event as usize).is_some_and(|event| event.sets > 0)
+                });
+                draft.event = Some(EventNo(match deadline_in % 3 {
+                    0 => early,
+                    1 => last,
+                    _ => full.unwrap_or(last),
+                }));
             }
             Command::CreateMarket(Box::new(draft))
         }
         Run::Publish => Command::PublishMarket { market },
         Run::Suspend => Command::SuspendMarket { market },
         Run::Reopen(ms) => Command::ReopenMarket { market, deadline: later(ms) },
-        Run::Close => Command::CloseMarket { market },
+        Run::Close => {
+            let late = overdue(twin, now).into_iter().map(|terms| terms.market);
+            let open = late.filter(|late| is_open(twin, late.0, now));
+            // Half of the time one that has orders which are over.
+            let market = open.last().filter(|_| now.get() % 2 == 0).unwrap_or(market);
+            Command::CloseMarket { market }
+        }
         Run::Resolve(yes) => {
             let winner = if yes { Outcome::Yes } else { Outcome::No };
             Command::ResolveMarket { market, winner }
@@ -566,13 +614,9 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             Command::CreateCategory(CategoryDraft { name: String::new(), slug })
         }
         4 | 5 => Command::CreateEvent(Box::new(EventDraft {
-            titles: Localized::default(),
-            sub_titles: Localized::default(),
-            descriptions: Localized::default(),
-            images: Vec::new(),
-            highlighted: false,
             categories: vec![CategoryNo(small % 4)],
             mutually_exclusive: pick % 8 == 4,
+            ..EventDraft::default()
         })),
         6 => {
             let categories = (small % 2 == 0).then(|| vec![CategoryNo(small)]);

@@ -78,7 +78,7 @@ pub struct Naive {
     pub now: TimeMs,
     effects: Vec<Effect>,
     memory: repeats::Memory,
-    venue_mode: TradingMode,
+    pub venue_mode: TradingMode,
     standings: BTreeMap<u32, standing::Standing>,
 }
 
@@ -93,9 +93,15 @@ impl Naive {
         self.now = record.time;
         self.ledger.begin();
         self.effects.clear();
+        let told = self.answer(record);
+        self.forget_names();
+        told
+    }
+
+    fn answer(&mut self, record: &Record) -> Vec<Effect> {
         let decided = match self.done_before(record) {
             Ok(Some(first)) => return Naive::repeat(first),
-            Ok(None) => self.decide(&record.command),
+            Ok(None) => self.room_for_names(record).and_then(|()| self.decide(&record.command)),
             Err(reject) => Err(reject),
         };
         if let Err(reject) = decided {

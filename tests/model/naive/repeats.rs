@@ -1,8 +1,10 @@
 //! The twin's memory of names: client order ids and idempotency keys (semantics 8).
 
+use std::collections::BTreeMap;
+
 use openoutcry::exchange::command::{Command, Once, PlaceOrder, Record};
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::ids::{Token, UserNo};
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 
@@ -24,11 +26,30 @@ struct Keyed {
     number: u64,
 }
 
+/// Whose name it is, and of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Order(UserNo, Token),
+    Key(UserNo, Token),
+}
+
+/// How much room a name takes, and until when at least.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// The parts of a key, or one.
+    names: usize,
+    until: TimeMs,
+    /// The order that it names: as long as that stands when the time is up, another window.
+    order: Option<u64>,
+}
+
 /// Everything ever named, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     named: Vec<Named>,
     keyed: Vec<Keyed>,
+    /// What counts against the bound on a user's names.
+    rooms: BTreeMap<Name, Room>,
 }
 
 impl Naive {
@@ -99,25 +120,71 @@ impl Naive {
         }
     }
 
-    /// Notes under which names a record was carried out.
-    pub(super) fn note_names(&mut self, record: &Record) {
-        let (since, number) = (self.now, self.sequence);
-        let mut noted = false;
+    /// How many of a user's names are remembered.
+    pub fn names_of(&self, user: UserNo) -> usize {
+        let of_user = |name: &Name| match name {
+            Name::Order(owner, _) | Name::Key(owner, _) => *owner == user,
+        };
+        let rooms = self.memory.rooms.iter().filter(|(name, _)| of_user(name));
+        rooms.map(|(_, room)| room.names).sum()
+    }
+
+    /// Whether those who name something with this record have room for one more name.
+    pub(super) fn room_for_names(&self, record: &Record) -> Result<(), Reject> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        let mut naming: Vec<UserNo> = record.once.iter().map(|once| once.caller).collect();
         if let Command::PlaceOrder(terms) = record.command
             && terms.client_order_id.is_some()
         {
+            naming.push(terms.user);
+        }
+        let full = |user: &UserNo| self.names_of(*user) >= rules.user_names_max as usize;
+        if naming.iter().any(full) { Err(Reject::TooManyNames) } else { Ok(()) }
+    }
+
+    /// After a record: names whose time is up are no longer remembered, unless their order stands.
+    pub(super) fn forget_names(&mut self) {
+        let Some(rules) = &self.rules else { return };
+        let again = self.now.after_seconds(rules.repeat_window_seconds);
+        let mut rooms = std::mem::take(&mut self.memory.rooms);
+        rooms.retain(|_, room| {
+            if room.until > self.now {
+                return true;
+            }
+            let open = |number: u64| self.order(number).rests && self.due_reason(number).is_none();
+            room.until = again;
+            room.order.is_some_and(open)
+        });
+        self.memory.rooms = rooms;
+    }
+
+    /// Notes under which names a record was carried out.
+    pub(super) fn note_names(&mut self, record: &Record) {
+        let (since, number) = (self.now, self.sequence);
+        let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
+        let until = since.after_seconds(seconds);
+        let mut noted = false;
+        if let Command::PlaceOrder(terms) = record.command
+            && let Some(name) = terms.client_order_id
+        {
             self.memory.named.push(Named { terms, since, number });
+            let room = Room { names: 1, until, order: Some(number) };
+            self.memory.rooms.insert(Name::Order(terms.user, name), room);
             noted = true;
         }
         if let Some(once) = &record.once
             && !self.effects.is_empty()
         {
             self.memory.keyed.push(Keyed { once: **once, since, number });
+            let name = Name::Key(once.caller, once.key);
+            let room = match self.memory.rooms.get(&name).filter(|room| room.until > since) {
+                Some(room) => Room { names: room.names + 1, ..*room },
+                None => Room { names: 1, until, order: None },
+            };
+            self.memory.rooms.insert(name, room);
             noted = true;
         }
         if noted {
-            let seconds = self.rules.as_ref().expect("an open venue").repeat_window_seconds;
-            let until = TimeMs::new(self.now.get() + i64::from(seconds) * 1000).unwrap();
             self.tell(Effect::AnswerKept { until });
         }
     }

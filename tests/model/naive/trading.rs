@@ -342,6 +342,11 @@ impl Naive {
 
     /// Why an order that stands would be gone by now, had every clock come in time.
     pub(super) fn due_reason(&self, number: u64) -> Option<CancelReason> {
+        self.due_reason_at(number, self.now)
+    }
+
+    /// The same of another moment, no record coming before it.
+    pub fn due_reason_at(&self, number: u64, now: TimeMs) -> Option<CancelReason> {
         let terms = self.order(number).terms;
         let deadline = self.markets[terms.market.index()].deadline;
         let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
@@ -351,7 +356,7 @@ impl Naive {
         if let Some(at) = self.standing(terms.user).silent_from {
             dues.push((at, Due::Heartbeat(terms.user.0), CancelReason::HeartbeatExpired));
         }
-        dues.retain(|(at, ..)| *at <= self.now);
+        dues.retain(|(at, ..)| *at <= now);
         dues.sort_unstable_by_key(|(at, due, _)| (*at, *due));
         dues.first().map(|(.., reason)| *reason)
     }
