@@ -218,6 +218,39 @@ fn fields(command: &Command) -> Value {
             json!({ "user": user.0, "amount": amount.get() })
         }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
+        Command::PublishMarket { market }
+        | Command::SuspendMarket { market }
+        | Command::CloseMarket { market }
+        | Command::DisputeMarket { market } => json!({ "market": market.0 }),
+        Command::ReopenMarket { market, deadline } => {
+            json!({ "market": market.0, "deadline": deadline.map(TimeMs::get) })
+        }
+        Command::ResolveMarket { market, winner } => {
+            json!({ "market": market.0, "winner": outcome(*winner) })
+        }
+        Command::VoidMarket { market, price } => {
+            json!({ "market": market.0, "price": price.get() })
+        }
+        Command::PlaceOrder(order) => order_fields(order),
+        Command::AmendOrder { user, order, price, quantity } => json!({ "user": user.0,
+            "order": order.0.get(), "price": price.map(Tick::get),
+            "quantity": quantity.map(Lots::get) }),
+        Command::CancelOrder { user, order } => {
+            json!({ "user": user.0, "order": order.0.get() })
+        }
+        Command::CancelOrders { user, market } => {
+            json!({ "user": user.0, "market": market.map(|market| market.0) })
+        }
+        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
+            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
+            "quantity": asked.quantity.get() }),
+        Command::AdvanceClock => json!({}),
+        other => draft_fields(other),
+    }
+}
+
+fn draft_fields(command: &Command) -> Value {
+    match command {
         Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
             "sub_titles": texts(&event.sub_titles), "images": event.images,
             "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
@@ -246,33 +279,6 @@ fn fields(command: &Command) -> Value {
             "highlighted": revision.highlighted,
             "maker_fee": revision.maker_fee.map(FeeRate::get),
             "taker_fee": revision.taker_fee.map(FeeRate::get) }),
-        Command::PublishMarket { market }
-        | Command::SuspendMarket { market }
-        | Command::CloseMarket { market }
-        | Command::DisputeMarket { market } => json!({ "market": market.0 }),
-        Command::ReopenMarket { market, deadline } => {
-            json!({ "market": market.0, "deadline": deadline.map(TimeMs::get) })
-        }
-        Command::ResolveMarket { market, winner } => {
-            json!({ "market": market.0, "winner": outcome(*winner) })
-        }
-        Command::VoidMarket { market, price } => {
-            json!({ "market": market.0, "price": price.get() })
-        }
-        Command::PlaceOrder(order) => order_fields(order),
-        Command::AmendOrder { user, order, price, quantity } => json!({ "user": user.0,
-            "order": order.0.get(), "price": price.map(Tick::get),
-            "quantity": quantity.map(Lots::get) }),
-        Command::CancelOrder { user, order } => {
-            json!({ "user": user.0, "order": order.0.get() })
-        }
-        Command::CancelOrders { user, market } => {
-            json!({ "user": user.0, "market": market.map(|market| market.0) })
-        }
-        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
-            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
-            "quantity": asked.quantity.get() }),
-        Command::AdvanceClock => json!({}),
         switch => switch_fields(switch),
     }
 }

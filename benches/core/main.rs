@@ -62,7 +62,9 @@ fn measure(row: &str, runs: usize) {
             // One market's day is over before a clock can tell.
             let days = || vec![book::Venue::default(); BOOK_DAYS];
             repeat(row, runs, steps.len() * BOOK_DAYS, days, |days: &mut Vec<book::Venue>| {
-                days.iter_mut().for_each(|venue| venue.play(&steps));
+                for venue in days.iter_mut() {
+                    venue.play(&steps);
+                }
             });
         }
         "flow" => on_exchange(row, runs, &flow(), apply),
@@ -129,7 +131,11 @@ fn repeat<V>(
         let (began, processor) = (Instant::now(), on_processor());
         measured(&mut venue, &mut play);
         let elapsed = began.elapsed();
-        took.push(on_processor().zip(processor).map_or(elapsed, |(after, before)| after - before));
+        took.push(
+            on_processor()
+                .zip(processor)
+                .map_or(elapsed, |(after, before)| after.saturating_sub(before)),
+        );
     }
     took.sort_unstable();
     let (best, middle) = (took[0], took[runs / 2]);

@@ -67,7 +67,9 @@ fn rest(venue: &mut Venue, draw: &mut mix::Draw) {
 pub fn resting() {
     for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
         let mut venue = Venue::new(readers);
-        mix::opening(USERS, MARKETS).into_iter().for_each(|command| venue.tell(command));
+        for command in mix::opening(USERS, MARKETS) {
+            venue.tell(command);
+        }
         let (mut draw, before) = (mix::Draw::new(88_172_645_463_325_252), resident());
         for _ in 0..ORDERS {
             rest(&mut venue, &mut draw);
@@ -83,10 +85,14 @@ pub fn resting() {
 pub fn quiet() {
     for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
         let mut venue = Venue::new(readers);
-        mix::opening(2, 0).into_iter().for_each(|command| venue.tell(command));
+        for command in mix::opening(2, 0) {
+            venue.tell(command);
+        }
         let empty = resident();
         for market in 0..QUIET_MARKETS {
-            mix::market(market).into_iter().for_each(|command| venue.tell(command));
+            for command in mix::market(market) {
+                venue.tell(command);
+            }
         }
         let thin = resident();
         for market in 0..QUIET_MARKETS {

@@ -62,7 +62,7 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
         let fills = rows.into_iter().map(|row| FillJson::of(view, row)).collect();
         Ok(FillsJson { fills, paging, next })
     })?;
-    Reply::ok(sequence, &fills)
+    Reply::list(sequence, fills, "fills", |all| &mut all.fills)
 }
 
 /// `GET /account/limits`

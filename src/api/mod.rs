@@ -3,6 +3,7 @@
 //! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
 
 pub mod server;
+pub mod lanes;
 pub mod venue;
 pub mod stall;
 pub mod door;
@@ -12,6 +13,7 @@ pub mod keys;
 pub mod rates;
 pub mod keyring;
 pub mod media;
+pub mod packing;
 pub mod once;
 pub mod routes;
 pub mod call;
@@ -22,7 +24,9 @@ pub mod cursor;
 pub mod bounds;
 pub mod problem;
 pub mod reply;
+pub mod stream;
 pub mod wire;
+pub mod printed;
 pub mod markets;
 pub mod events;
 pub mod categories;

@@ -99,7 +99,8 @@ pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<PlacedJson> {
     }
 }
 
-fn untold() -> Problem {
+/// What is said where a record's effects do not tell what the answer needs.
+pub fn untold() -> Problem {
     Problem::internal("a record's effects do not say what came of it")
 }
 
@@ -140,7 +141,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
             }
         })
     })?;
-    Reply::ok(sequence, &orders)
+    Reply::list(sequence, orders, "orders", |all| &mut all.orders)
 }
 
 /// `GET /trading/orders/{orderId}`
@@ -215,7 +216,8 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
         let id = |order: OrderNo| view.orders.order(order).map(|row| Text(row.id));
         Ok(cancelled.filter_map(id).collect())
     })?;
-    Reply::ok(answer.sequence(), &CancelledJson { cancelled })
+    let cancelled = CancelledJson { cancelled };
+    Reply::list(answer.sequence(), cancelled, "cancelled", |all| &mut all.cancelled)
 }
 
 /// An order of this user's; another user's is not found, not forbidden (semantics 7).

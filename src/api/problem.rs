@@ -15,7 +15,11 @@ use crate::exchange::units::Sequence;
 
 /// Seconds after which a client may try again when the engine's queue was full: it drains in
 /// milliseconds, and `Retry-After` knows no shorter time.
-pub const RETRY_AFTER_SECONDS: u32 = 1;
+const RETRY_AFTER_SECONDS: u32 = 1;
+/// When a user for whom no more names are remembered should try again: each is forgotten a day
+/// after it was given, unless its order still stands, so room comes bit by bit, and a minute spares
+/// both sides most of the asking.
+const NAMES_RETRY_SECONDS: u32 = 60;
 
 /// What is wrong with one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,9 +210,13 @@ impl Kind {
         }
     }
 
-    /// Whether the client should try the same again after a moment.
-    pub const fn retry(self) -> bool {
-        matches!(self, Kind::Overloaded | Kind::Starting | Kind::Stopping)
+    /// After how many seconds the client should try the same again, where it should.
+    pub const fn retry_after(self) -> Option<u32> {
+        match self {
+            Kind::Overloaded | Kind::Starting | Kind::Stopping => Some(RETRY_AFTER_SECONDS),
+            Kind::Refused(Reject::TooManyNames) => Some(NAMES_RETRY_SECONDS),
+            _ => None,
+        }
     }
 
     /// Whether the rest of what the client sends cannot be told from a new request, so that the

@@ -28,7 +28,7 @@ pub fn ledger(call: &Call) -> Result<Reply, Problem> {
         let lines = changes.iter().map(|change| LedgerLineJson::of(view, change)).collect();
         Ok(LedgerJson { lines, next })
     })?;
-    Reply::ok(sequence, &ledger)
+    Reply::list(sequence, ledger, "lines", |all| &mut all.lines)
 }
 
 /// `GET /account/settlements`
@@ -44,7 +44,7 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
         let settlements = rows.into_iter().map(|row| SettlementJson::of(view, row)).collect();
         Ok(SettlementsJson { settlements, next })
     })?;
-    Reply::ok(sequence, &settlements)
+    Reply::list(sequence, settlements, "settlements", |all| &mut all.settlements)
 }
 
 /// `GET /account/pnl`

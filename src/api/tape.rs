@@ -36,7 +36,7 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
         let (rows, next) = page.cut(rows);
         Ok(PublicTradesJson { trades: rows.into_iter().map(PublicTradeJson::from).collect(), next })
     })?;
-    Reply::ok(sequence, &trades)
+    Reply::list(sequence, trades, "trades", |all| &mut all.trades)
 }
 
 /// `GET /markets/{marketId}/stats`
@@ -136,7 +136,8 @@ pub fn candles(call: &Call) -> Result<Reply, Problem> {
         let market = public_market(view, id)?.no;
         Ok(view.tape.bars(market, length, range.from, range.count))
     })?;
-    Reply::ok(sequence, &CandlesJson::of(id, name, (range.from, range.to), &bars))
+    let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
+    Reply::list(sequence, candles, "candles", |all| &mut all.candles)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::projector::Projector;
 use super::restore::{self, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX, TRIALS_MAX};
+use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -160,7 +160,7 @@ pub fn start_metered<J: Journal + 'static>(
     let (mut running, due) = started.map_err(|not| not.error)?;
     if let Some(Snapshots { folder, every: Some(every) }) = snapshots {
         let (ends, ending) = bounded(0);
-        let board = Arc::clone(&running.engine.snapshots);
+        let board = Arc::clone(&running.engine.0.snapshots);
         let pace = Pace::background(ending);
         let snapshotter =
             Snapshotter { folder, every, journal: reader, due, board, pace, last: from };
@@ -207,7 +207,7 @@ fn replayed<J: Journal + 'static>(
         blocks,
         trials: trials_asked,
         held: None,
-        projector: Projector { read_model: Arc::clone(&read_model) },
+        projector: Projector::new(Arc::clone(&read_model)),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -235,7 +235,8 @@ fn replayed<J: Journal + 'static>(
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, trials, read_model, halt, meter, past, snapshots };
+    let reached = Reached { intake, trials, read_model, halt, meter, past, snapshots };
+    let engine = Engine(Arc::new(reached));
     Ok((Running { engine, snapshotter: None, sequencer, matcher, archiving: None }, due))
 }
 
@@ -327,9 +328,9 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        self.engine.halt.end();
+        self.engine.0.halt.end();
         // A sequencer that has halted has nothing left to be told.
-        drop(self.engine.intake.send(Intake::Stop));
+        drop(self.engine.0.intake.send(Intake::Stop));
         let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);

@@ -25,6 +25,9 @@ pub const BLOCK_HEADER_BYTES: usize = 104;
 /// nothing.
 pub const BLOCK_BYTES_MAX: usize = 60_000;
 
+/// What an order takes, generously: room that is asked for at once.
+const RECORD_BYTES_USUAL: usize = 128;
+
 const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
 const _: () = assert!(BLOCK_BYTES_MAX <= 60_000);
 
@@ -312,8 +315,15 @@ pub struct BlockBuilder {
 impl BlockBuilder {
     /// An empty block after `after`.
     pub fn new(after: &Head) -> BlockBuilder {
-        let bytes = vec![0; BLOCK_HEADER_BYTES];
-        BlockBuilder { bytes, records: Vec::new(), after: *after, fault: None }
+        BlockBuilder::expecting(after, 0)
+    }
+
+    /// The same with room for about so many records.
+    pub fn expecting(after: &Head, records: usize) -> BlockBuilder {
+        let room = records.saturating_mul(RECORD_BYTES_USUAL).min(BLOCK_BYTES_MAX);
+        let mut bytes = Vec::with_capacity(room.saturating_add(BLOCK_HEADER_BYTES));
+        bytes.resize(BLOCK_HEADER_BYTES, 0);
+        BlockBuilder { bytes, records: Vec::with_capacity(records), after: *after, fault: None }
     }
 
     /// Adds the next record, or hands it back when the block is full. A record that could stand

@@ -14,8 +14,16 @@ use super::venue::{NOBODY, Venue};
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
 
 /// Headers that every answer may have, and that HTTP itself describes.
-const PLAIN: [&str; 6] =
-    ["content-type", "content-length", "cache-control", "connection", "date", "allow"];
+const PLAIN: [&str; 8] = [
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "cache-control",
+    "connection",
+    "date",
+    "allow",
+];
 
 /// An operation, and where it is.
 pub struct Operation {
@@ -32,6 +40,12 @@ pub fn operations() -> impl Iterator<Item = Operation> {
             content,
         })
     })
+}
+
+/// The operation with this id.
+pub fn operation(id: &str) -> Operation {
+    let mut all = operations();
+    all.find(|operation| operation.id() == id).unwrap_or_else(|| panic!("no operation {id}"))
 }
 
 impl Operation {

@@ -15,6 +15,8 @@ mod venue;
 mod scene;
 mod paging;
 mod cursors;
+#[path = "../chunks/mod.rs"]
+mod chunks;
 #[path = "../faults/mod.rs"]
 mod faults;
 

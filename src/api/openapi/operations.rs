@@ -228,7 +228,7 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
         examples.insert(code.to_owned(), json!({ "$ref": example }));
-        if kind.retry() || *kind == Kind::RateLimited {
+        if kind.retry_after().is_some() || *kind == Kind::RateLimited {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
         if matches!(kind, Kind::MissingApiKey | Kind::InvalidApiKey) {

@@ -33,7 +33,7 @@ pub struct AuditHeadJson {
 
 /// A part of the journal.
 #[derive(Debug, Serialize)]
-pub struct JournalJson<'a> {
+pub struct JournalJson<R> {
     /// The first record asked for.
     pub from: u64,
     /// Most records on a page.
@@ -41,7 +41,7 @@ pub struct JournalJson<'a> {
     /// Where the next page begins; `null` at the journal's end.
     pub next: Option<u64>,
     /// In order.
-    pub records: Vec<RecordJson<'a>>,
+    pub records: Vec<R>,
 }
 
 /// A record.

@@ -1,6 +1,7 @@
 //! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
 //! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
 
+use super::sink::{Sink, Small};
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
@@ -24,53 +25,6 @@ pub trait Canonical {
     fn write(&self, out: &mut impl Sink);
 }
 
-/// Where canonical bytes go.
-pub trait Sink {
-    /// Appends an integer's bytes.
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]);
-    /// Appends a text's bytes, or a hash's.
-    fn bytes(&mut self, bytes: &[u8]);
-}
-
-impl Sink for Vec<u8> {
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.extend_from_slice(&bytes);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-}
-
-/// Room for any effect without texts.
-const SMALL_BYTES: usize = 96;
-
-/// One small effect, put together where the compiler knows the place of each field, and then
-/// appended at once: appending field by field costs as much as matching the order.
-struct Small {
-    bytes: [u8; SMALL_BYTES],
-    length: usize,
-}
-
-impl Sink for Small {
-    #[inline]
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        let room = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
-        if let Some(room) = room {
-            *room = bytes;
-        }
-        self.length = self.length.saturating_add(N);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        let end = self.length.saturating_add(bytes.len());
-        if let Some(room) = self.bytes.get_mut(self.length..end) {
-            room.copy_from_slice(bytes);
-        }
-        self.length = end;
-    }
-}
-
 /// Appends the canonical bytes of one effect.
 pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
     use Effect as E;
@@ -83,9 +37,9 @@ pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
         | E::OrderCancelled { .. }
         | E::PositionChanged { .. }
         | E::PositionSettled { .. } => {
-            let mut small = Small { bytes: [0; SMALL_BYTES], length: 0 };
+            let mut small = Small::new();
             effect.write(&mut small);
-            match small.bytes.get(..small.length) {
+            match small.written() {
                 Some(bytes) => out.extend_from_slice(bytes),
                 None => effect.write(out),
             }
@@ -103,7 +57,7 @@ macro_rules! integers {
     ($($kind:ty),+) => { $(
         impl Canonical for $kind {
             #[inline]
-    fn write(&self, out: &mut impl Sink) {
+            fn write(&self, out: &mut impl Sink) {
                 out.integer(self.to_le_bytes());
             }
         }
@@ -116,7 +70,7 @@ macro_rules! wrapped {
     ($($kind:ty: $as:ident => $value:expr;)+) => { $(
         impl Canonical for $kind {
             #[inline]
-    fn write(&self, out: &mut impl Sink) {
+            fn write(&self, out: &mut impl Sink) {
                 let $as = self;
                 $value.write(out);
             }
@@ -247,14 +201,6 @@ fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-impl Canonical for Localized {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Localized { pt, en, es } = self;
-        put!(out; pt, en, es);
-    }
-}
-
 impl Canonical for TimeInForce {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
@@ -267,136 +213,47 @@ impl Canonical for TimeInForce {
     }
 }
 
-impl Canonical for Rules {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Rules {
-            version,
-            currency,
-            user_open_orders_max,
-            venue_open_orders_max,
-            money_supply_max,
-            repeat_window_seconds,
-            user_names_max,
-        } = self;
-        put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
-        put!(out; repeat_window_seconds, user_names_max);
-    }
+/// What is written field by field, in this order.
+macro_rules! in_order {
+    ($($kind:ident { $($field:ident),+ $(,)? })+) => { $(
+        impl Canonical for $kind {
+            #[inline]
+            fn write(&self, out: &mut impl Sink) {
+                let $kind { $($field),+ } = self;
+                put!(out; $($field),+);
+            }
+        }
+    )+ };
 }
 
-impl Canonical for CategoryDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let CategoryDraft { name, slug } = self;
-        put!(out; name, slug);
+in_order! {
+    Localized { pt, en, es }
+    Rules {
+        version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max,
+        repeat_window_seconds, user_names_max,
     }
-}
-
-impl Canonical for EventDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let EventDraft {
-            titles,
-            sub_titles,
-            descriptions,
-            images,
-            highlighted,
-            categories,
-            mutually_exclusive,
-        } = self;
-        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
-        put!(out; mutually_exclusive);
+    CategoryDraft { name, slug }
+    EventDraft {
+        titles, sub_titles, descriptions, images, highlighted, categories, mutually_exclusive,
     }
-}
-
-impl Canonical for MarketDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let MarketDraft {
-            questions,
-            descriptions,
-            yes_text,
-            no_text,
-            logo,
-            deadline,
-            categories,
-            event,
-            highlighted,
-            dispute_window_seconds,
-            fees: Fees { maker, taker },
-        } = self;
-        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; event, highlighted, dispute_window_seconds, maker, taker);
+    Fees { maker, taker }
+    MarketDraft {
+        questions, descriptions, yes_text, no_text, logo, deadline, categories, event, highlighted,
+        dispute_window_seconds, fees,
     }
-}
-
-impl Canonical for EventRevision {
-    fn write(&self, out: &mut impl Sink) {
-        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
-            self;
-        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    EventRevision { titles, sub_titles, descriptions, images, highlighted, categories }
+    MarketRevision {
+        questions, descriptions, yes_text, no_text, logo, deadline, categories, highlighted,
+        maker_fee, taker_fee,
     }
-}
-
-impl Canonical for MarketRevision {
-    fn write(&self, out: &mut impl Sink) {
-        let MarketRevision {
-            questions,
-            descriptions,
-            yes_text,
-            no_text,
-            logo,
-            deadline,
-            categories,
-            highlighted,
-            maker_fee,
-            taker_fee,
-        } = self;
-        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; highlighted, maker_fee, taker_fee);
+    Wording { outcome, side }
+    PlaceOrder {
+        user, market, wording, price, quantity, time_in_force, self_trade, condition, valid_until,
+        copy_from, client_order_id,
     }
-}
-
-impl Canonical for PlaceOrder {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let PlaceOrder {
-            user,
-            market,
-            wording: Wording { outcome, side },
-            price,
-            quantity,
-            time_in_force,
-            self_trade,
-            condition,
-            valid_until,
-            copy_from,
-            client_order_id,
-        } = self;
-        put!(out; user, market, outcome, side, price, quantity, time_in_force);
-        put!(out; self_trade, condition, valid_until, copy_from, client_order_id);
-    }
-}
-
-impl Canonical for Party {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Party { order, user, remaining, fee } = self;
-        put!(out; order, user, remaining, fee);
-    }
-}
-
-impl Canonical for Trade {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Trade { index, market, price, quantity, taker_direction, taker, maker } = self;
-        put!(out; index, market, price, quantity, taker_direction, taker, maker);
-    }
-}
-
-impl Canonical for Holding {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Holding { held, locked, cost, copy_from } = self;
-        put!(out; held, locked, cost, copy_from);
-    }
+    Party { order, user, remaining, fee }
+    Trade { index, market, price, quantity, taker_direction, taker, maker }
+    Holding { held, locked, cost, copy_from }
 }
 
 impl Canonical for Effect {

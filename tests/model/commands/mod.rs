@@ -425,8 +425,8 @@ pub fn create_event(mutually_exclusive: bool) -> Command {
     }))
 }
 
-/// Mostly a conversion that can be made, by whoever has most to give; now and then any. Where nothing can
-/// be converted: the next step to an event in which it can.
+/// Mostly a conversion that can be made, by whoever has most to give; now and then any. Where
+/// nothing can be converted: the next step to an event in which it can.
 fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs) -> Command {
     let undecided = |market: &MarketNo| {
         let status = twin.markets[market.index()].status_at(now);
