@@ -19,8 +19,8 @@ use crate::pass::{journal_failure, replay_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// A journal's records one by one and what each did, a block in memory at a time. Each block is held
-/// to the results that it records before its records are given.
+/// A journal's records one by one and what each did, a block in memory at a time. Each block is
+/// held to the results that it records before its records are given.
 struct Records<'a> {
     blocks: Blocks<'a>,
     replayer: Replayer,

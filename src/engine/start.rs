@@ -235,8 +235,8 @@ fn replayed<J: Journal + 'static>(
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine =
-        Engine(Arc::new(Reached { intake, trials, read_model, halt, past, meter, snapshots }));
+    let reached = Reached { intake, trials, read_model, halt, meter, past, snapshots };
+    let engine = Engine(Arc::new(reached));
     Ok((Running { engine, snapshotter: None, sequencer, matcher, archiving: None }, due))
 }
 
