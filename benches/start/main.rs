@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use openoutcry::engine::start::{self, Snapshots};
+use openoutcry::engine::history::HistoryStore;
+use openoutcry::engine::start::{self, Beside, Snapshots};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::units::Sequence;
@@ -76,7 +77,10 @@ fn run(stage: &str, data: &Path) {
         "restore" => Some(Snapshots { folder, every: None }),
         _ => None,
     };
-    let running = start::start_with(journal, snapshots).expect("a start");
+    let running = {
+        let history = HistoryStore::open(data).expect("history");
+        start::start_with(journal, Some(Beside { history, snapshots })).expect("a start")
+    };
     let started = began.elapsed();
     let engine = running.engine();
     assert_eq!(engine.read().watermark(), head);

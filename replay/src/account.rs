@@ -15,6 +15,7 @@ use openoutcry::exchange::orders::Order;
 use openoutcry::exchange::units::TimeMs;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::accounts::UserRow;
+use openoutcry::projection::history::History;
 use openoutcry::projection::positions::{PositionRow, Resolution};
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ struct Reader {
 
 impl Reader {
     fn of(named: Reference) -> Reader {
-        let (model, open, kept) = (ReadModel::new(), BTreeMap::new(), Vec::new());
+        let (model, open, kept) = (ReadModel::on(&History::nowhere()), BTreeMap::new(), Vec::new());
         Reader { named, user: None, model, open, kept }
     }
 

@@ -7,7 +7,7 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::Text;
 use super::wire::Timestamp;
-use super::wire::record::{AuditHeadJson, JournalJson, RecordJson};
+use super::wire::record::{AuditHeadJson, JournalJson, OrdersNamed, RecordJson};
 use crate::engine::past::Moment;
 use crate::exchange::units::Sequence;
 
@@ -55,13 +55,15 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let asked = call.engine.past().records(Sequence::new(from), count, PAGE_BYTES_MAX);
     let mut records = asked.await?;
+    let (_, mut ids) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
+    ids.look_up()?;
     let (sequence, page) = call.look(|view| {
         // What is on disk and not applied yet has no ids yet.
         let applied = view.watermark();
         records.retain(|record| record.sequence <= applied);
         let last = records.last().map(|record| record.sequence);
         let next = last.filter(|last| *last < applied).map(|last| last.next().get());
-        let records = records.iter().map(|record| RecordJson::of(view, record)).collect();
+        let records = records.iter().map(|record| RecordJson::of(view, &ids, record)).collect();
         Ok(JournalJson { from, limit, next, records })
     })?;
     Reply::ok(sequence, &page)

@@ -3,7 +3,7 @@
 use super::call::{Call, Writing};
 use super::form::{Faults, Fields, Form, array, text};
 use super::order_form::OrderForm;
-use super::orders::{named_order, own_order, placed, placed_before};
+use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
@@ -16,6 +16,7 @@ use crate::exchange::ids::{OrderId, Token};
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
+use crate::projection::history::HistoryError;
 
 /// Most operations of one request: they share a block of the journal.
 const OPERATIONS_MAX: usize = 100;
@@ -30,8 +31,23 @@ enum Operation {
 /// An operation on its way.
 enum Slot {
     Refused(Problem),
-    Writing(Writing<BatchOrderJson>),
+    Writing(Writing<Shown>),
     Done(ResultJson, Sequence),
+}
+
+/// What is to be said of an operation.
+enum Shown {
+    Placed(Placed),
+    Cancelled(OrderJson),
+}
+
+impl Shown {
+    fn json(self) -> Result<BatchOrderJson, HistoryError> {
+        Ok(match self {
+            Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
+            Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
+        })
+    }
 }
 
 /// `POST /trading/orders/batch`
@@ -114,39 +130,31 @@ fn cancel(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Operation>
 }
 
 /// Hands one operation in: as its own command, and under its own part of the request's key.
-fn hand_in(
-    call: &Call,
-    part: u8,
-    operation: Operation,
-) -> Result<Writing<BatchOrderJson>, Problem> {
+fn hand_in(call: &Call, part: u8, operation: Operation) -> Result<Writing<Shown>, Problem> {
     let user = call.caller.user;
-    let (_, command) = call.look(|view| {
-        Ok(match operation {
-            Operation::Place(order) => Command::PlaceOrder(order.resolve(view, user)?),
-            Operation::Cancel(id) => {
-                Command::CancelOrder { user, order: own_order(view, user, id)?.no }
-            }
-            Operation::CancelNamed(id) => {
-                Command::CancelOrder { user, order: named_order(view, user, id)?.no }
-            }
-        })
-    })?;
+    let command = match operation {
+        Operation::Place(order) => {
+            Command::PlaceOrder(call.look(|view| order.resolve(view, user))?.1)
+        }
+        Operation::Cancel(id) => Command::CancelOrder { user, order: own_order(call, id)? },
+        Operation::CancelNamed(id) => Command::CancelOrder { user, order: named_order(call, id)? },
+    };
     let once = call.once.as_ref().map(|once| Box::new(Once { part, ..**once }));
     let asked = Asked { once, command };
     if let Command::CancelOrder { order, .. } = asked.command {
         let look = move |view: &ReadModel, _: &Applied<'_>| {
-            let row = view.orders.order(order)?;
-            Some(BatchOrderJson::Cancelled(OrderJson::of(view, row)))
+            changed_order(view, user, order).map(Shown::Cancelled)
         };
         let again = |view: &ReadModel, kept: &Kept| match kept {
-            Kept::Order(row) => Some(BatchOrderJson::Cancelled(OrderJson::of(view, row))),
+            Kept::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
             _ => None,
         };
         return call.ask_and_look(asked, look, again);
     }
-    let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied).map(BatchOrderJson::Placed);
-    let again =
-        |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(BatchOrderJson::Placed);
+    let look = |_: &ReadModel, applied: &Applied<'_>| {
+        placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
+    };
+    let again = |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(Shown::Placed);
     call.ask_and_look(asked, look, again)
 }
 
@@ -159,7 +167,9 @@ async fn settle(call: &Call, slots: &mut Vec<Slot>) {
                 continue;
             }
             Slot::Refused(problem) => Err(problem),
-            Slot::Writing(writing) => writing.came().await,
+            Slot::Writing(writing) => {
+                writing.came().await.and_then(|written| written.told(Shown::json))
+            }
         };
         slots.push(match came {
             Ok(written) => {

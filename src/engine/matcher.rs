@@ -110,7 +110,10 @@ mod tests {
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
-            projector: Projector { read_model: Arc::new(RwLock::new(ReadModel::new())) },
+            projector: Projector {
+                read_model: Arc::new(RwLock::new(ReadModel::new())),
+                history: None,
+            },
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
             meter: Arc::default(),

@@ -17,6 +17,7 @@ pub mod matcher;
 pub mod projector;
 pub mod archiver;
 pub mod pace;
+pub mod history;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::halt::HaltReason;
+use super::history::HistoryStore;
 use super::pending::{Answer, AppliedBlock, ReplySlot};
 use crate::projection::ReadModel;
 
@@ -15,6 +16,8 @@ use crate::projection::ReadModel;
 pub struct Projector {
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
+    /// Where it puts its pages, if not in memory.
+    pub history: Option<HistoryStore>,
 }
 
 impl Projector {
@@ -40,6 +43,9 @@ impl Projector {
             }
             if read_model.inconsistencies() > 0 {
                 return Err(HaltReason::ReadModelBroken);
+            }
+            if let Some(history) = &self.history {
+                history.folded(read_model.watermark());
             }
         }
         for (answer, slot) in Answer::of_block(block).zip(replies) {

@@ -12,13 +12,14 @@ use parking_lot::RwLock;
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::history::HistoryStore;
 use super::matcher::Matcher;
 use super::meter::{Gauges, Meter};
 use super::pace::Pace;
 use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
-use super::restore::{self, Restored};
+use super::restore::{self, Pages, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::{Engine, INTAKE_MAX};
@@ -31,6 +32,7 @@ use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Journal, JournalError};
+use crate::projection::history::History;
 
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
@@ -53,6 +55,15 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+/// What an engine keeps beside its journal.
+#[derive(Debug)]
+pub struct Beside {
+    /// The pages of its read model.
+    pub history: HistoryStore,
+    /// Snapshots, if any are to be used or taken.
+    pub snapshots: Option<Snapshots>,
+}
+
 /// Where snapshots are, and how often to take one.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
@@ -69,6 +80,7 @@ pub struct Running {
     snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
     sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
+    history: Option<HistoryStore>,
     archiving: Option<Archiving>,
 }
 
@@ -101,7 +113,7 @@ pub struct Stopped {
     pub archive: Option<ArchiveStatus>,
 }
 
-/// As [`start_with`], without snapshots.
+/// As [`start_with`], with nothing but memory beside the journal.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
@@ -117,9 +129,9 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
 /// [`StartError`]; nothing was changed.
 pub fn start_with<J: Journal + 'static>(
     journal: J,
-    snapshots: Option<Snapshots>,
+    beside: Option<Beside>,
 ) -> Result<Running, StartError> {
-    start_metered(journal, snapshots, Arc::default())
+    start_metered(journal, beside, Arc::default())
 }
 
 /// As [`start_with`], telling `meter` of the work from the first moment on.
@@ -128,14 +140,18 @@ pub fn start_with<J: Journal + 'static>(
 /// [`StartError`]; nothing was changed.
 pub fn start_metered<J: Journal + 'static>(
     journal: J,
-    snapshots: Option<Snapshots>,
+    beside: Option<Beside>,
     meter: Arc<Meter>,
 ) -> Result<Running, StartError> {
     meter.sequencer.post_replay_head(journal.head().sequence);
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
     let reader = journal.reader();
-    let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
+    let Restored { replayer, read_model } = restored(beside.as_ref(), &reader);
+    let (history, snapshots) = match beside {
+        Some(Beside { history, snapshots }) => (Some(history), snapshots),
+        None => (None, None),
+    };
     let began = replayer.results();
     due.post(replayer.exchange().next_due(), began);
     meter.matcher.post_applied(began.through);
@@ -147,7 +163,7 @@ pub fn start_metered<J: Journal + 'static>(
     let matcher = Matcher {
         replayer,
         blocks,
-        projector: Projector { read_model: Arc::clone(&read_model) },
+        projector: Projector { read_model: Arc::clone(&read_model), history: history.clone() },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -176,27 +192,32 @@ pub fn start_metered<J: Journal + 'static>(
         );
     }
     replayed?;
-    let snapshotter = match snapshots {
-        Some(Snapshots { folder, every: Some(every) }) => {
+    let snapshotter = match (snapshots, history.clone()) {
+        (Some(Snapshots { folder, every: Some(every) }), Some(history)) => {
             let (ends, ending) = bounded(0);
             let (pace, last) = (Pace::background(ending), began.through);
             let snapshotter =
-                Snapshotter { folder, every, journal: reader, due, board, pace, last };
+                Snapshotter { folder, every, history, journal: reader, due, board, pace, last };
             // Not one of those whose end halts the engine: the venue goes on without snapshots.
             let thread = Builder::new().name("snapshotter".to_owned());
             Some((ends, thread.spawn(move || snapshotter.run())?))
         }
         _ => None,
     };
-    Ok(Running { engine, snapshotter, sequencer, matcher, archiving: None })
+    Ok(Running { engine, snapshotter, sequencer, matcher, history, archiving: None })
 }
 
 /// What a start begins with.
-fn restored(snapshots: Option<&Snapshots>, journal: &JournalReader) -> Restored {
-    let Some(Snapshots { folder, .. }) = snapshots else { return Restored::nothing() };
-    let latest = Sequence::new(u64::MAX);
-    let restored = restore::newest(folder, journal, latest, &mut Pace::full());
-    let restored = restored.unwrap_or_else(|_| Restored::nothing());
+fn restored(beside: Option<&Beside>, journal: &JournalReader) -> Restored {
+    let Some(Beside { history, snapshots }) = beside else {
+        return Restored::nothing(&History::default());
+    };
+    let nothing = || Restored::nothing(&history.history());
+    let Some(Snapshots { folder, .. }) = snapshots else { return nothing() };
+    let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
+    let restored = restore::newest(folder, journal, latest, pages, &mut Pace::full());
+    let restored = restored.unwrap_or_else(|_| nothing());
+    history.folded(restored.sequence());
     if restored.sequence() > Sequence::ZERO {
         tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
     }
@@ -271,7 +292,7 @@ impl Running {
         self.engine.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
+        let Running { engine, snapshotter, sequencer, matcher, history, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread
@@ -291,6 +312,9 @@ impl Running {
         });
         // The archiver has read it to its end.
         drop(left);
+        if let Some(history) = history {
+            history.close();
+        }
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
         Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })

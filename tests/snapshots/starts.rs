@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openoutcry::engine::start::{Snapshots, start_with};
+use openoutcry::engine::start::start_with;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::{Results, ResultsHash};
@@ -21,7 +21,7 @@ use openoutcry::journal::store::StoredJournal;
 
 use super::faults::Disk;
 use super::venue::{
-    Seen, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
+    Seen, beside, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
 };
 
 /// Commands of the venue whose snapshot is damaged everywhere: accounts, markets and some trade.
@@ -233,7 +233,7 @@ fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
     let started = |every: Option<u64>| {
         let (journal, _) = StoredJournal::over(disk.clone()).unwrap();
         let every = every.and_then(NonZeroU64::new);
-        start_with(journal, Some(Snapshots { folder: folder.clone(), every })).unwrap()
+        start_with(journal, Some(beside(data.path(), folder.clone(), every))).unwrap()
     };
     let running = started(Some(1));
     play(&running.engine(), &commands()[..COMMANDS_OF_SMALL]);
@@ -342,11 +342,11 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     drop(journal);
 
     let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
-    let snapshots = Some(Snapshots { folder: kept.folder(), every: None });
+    let beside = beside(kept.data.path(), kept.folder(), None);
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     let refused = tracing::subscriber::with_default(subscriber.finish(), || {
-        start_with(journal, snapshots).unwrap_err()
+        start_with(journal, Some(beside)).unwrap_err()
     });
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
     assert!(log.text().contains(&format!("snapshot={end}")), "{}", log.text());

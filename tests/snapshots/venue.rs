@@ -1,13 +1,14 @@
 //! A venue on disk that real flow is played on, and all that can be seen of it.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use openoutcry::engine::Engine;
+use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::pending::Refusal;
-use openoutcry::engine::start::{Running, Snapshots, start_with};
+use openoutcry::engine::start::{Beside, Running, Snapshots, start_with};
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::ResultsHash;
@@ -19,6 +20,8 @@ use openoutcry::journal::snapshot::folder::SnapshotFolder;
 
 /// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
 const LINES: u32 = 4_000;
+/// Rows of a page: few, so that most of history is on pages.
+pub const ROWS: NonZeroU32 = NonZeroU32::new(4).unwrap();
 
 /// The commands of the sample, in order: played on an empty venue, they get the records' numbers.
 pub fn commands() -> &'static [Command] {
@@ -34,13 +37,20 @@ pub fn commands() -> &'static [Command] {
 pub fn start(data: &Path, every: u64) -> Running {
     let (journal, _) = SledJournal::open(data).unwrap();
     let folder = SnapshotFolder::open(data).unwrap();
-    start_with(journal, Some(Snapshots { folder, every: NonZeroU64::new(every) })).unwrap()
+    start_with(journal, Some(beside(data, folder, NonZeroU64::new(every)))).unwrap()
 }
 
 /// Starts on a data directory as if there were no snapshots.
 pub fn start_from_the_first_record(data: &Path) -> Running {
     let (journal, _) = SledJournal::open(data).unwrap();
-    start_with(journal, None).unwrap()
+    let history = HistoryStore::open_paged(data, ROWS).unwrap();
+    start_with(journal, Some(Beside { history, snapshots: None })).unwrap()
+}
+
+/// What an engine in these tests keeps beside its journal.
+pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) -> Beside {
+    let history = HistoryStore::open_paged(data, ROWS).unwrap();
+    Beside { history, snapshots: Some(Snapshots { folder, every }) }
 }
 
 /// Has commands applied, one after the other.

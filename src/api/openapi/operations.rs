@@ -189,9 +189,11 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType]);
     }
     match route.endpoint {
-        Endpoint::Probe(_) | Endpoint::Read(_) => {}
-        Endpoint::Past(_) => kinds.push(Kind::OutOfReach),
+        Endpoint::Probe(_) => {}
+        Endpoint::Read(_) => kinds.push(Kind::HistoryUnreadable),
+        Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
         Endpoint::Write(_) => kinds.extend([
+            Kind::HistoryUnreadable,
             Kind::ContentTooLarge,
             Kind::Stopping,
             Kind::JournalUnavailable,

@@ -29,15 +29,15 @@ pub struct LedgerLineJson {
 impl LedgerLineJson {
     /// The change as its owner sees it.
     pub fn of(view: &ReadModel, change: &Change) -> LedgerLineJson {
-        let order = change.cause.order().and_then(|order| view.orders.order(order));
-        let market = change.cause.paying_market().or_else(|| order.map(|order| order.market));
+        let subject = change.cause.subject();
+        let market = change.cause.paying_market().or_else(|| subject.map(|subject| subject.market));
         let market = market.and_then(|market| view.catalogue.market(market));
         LedgerLineJson {
             number: change.number,
             sequence: change.sequence.get(),
             timestamp: Timestamp(change.time),
             cause: change.cause.name(),
-            order_id: order.map(|order| Text(order.id)),
+            order_id: subject.map(|subject| Text(subject.order.id(subject.placed))),
             market_id: market.map(|market| Text(market.id)),
             available: Text(change.available),
             reserved: Text(change.reserved),
