@@ -18,7 +18,7 @@ use shelf::{MemoryShelf, NoShelf, Shelf};
 
 /// Rows of a page: some hundred bytes to a thousand, as much as one reader asks for, and little
 /// enough that the newest rows of every user fit in memory.
-pub const ROWS_PER_PAGE: NonZeroU32 = NonZeroU32::new(64).unwrap();
+pub const ROWS_PER_PAGE: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 
 /// Whose pages, and of what. The numbers are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
