@@ -118,8 +118,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
                 let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
                 Rows::Open(open.filter(there).take(most).collect())
             }
-            Some(Some(market)) => Rows::All(view.orders.before_in(user, market, before)),
-            None => Rows::All(view.orders.before(user, before)),
+            Some(Some(market)) => Rows::All(Box::new(view.orders.before_in(user, market, before))),
+            None => Rows::All(Box::new(view.orders.before(user, before))),
         })
     })?;
     let (rows, next) = rows.cut(page)?;
@@ -133,7 +133,7 @@ enum Rows {
     /// Memory.
     Open(Vec<OrderRow>),
     /// History too.
-    All(OrderList),
+    All(Box<OrderList>),
 }
 
 impl Rows {
@@ -141,7 +141,7 @@ impl Rows {
     fn cut(self, page: Option<CursorPage>) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
         let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>>> = match self {
             Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
-            Rows::All(list) => Box::new(list),
+            Rows::All(list) => list,
         };
         let Some(page) = page else {
             return Ok((rows.take(ORDERS_MAX).collect::<Result<_, _>>()?, None));

@@ -166,9 +166,9 @@ impl FillList {
         Ok(pages.row(place)?.map(|fill| fill.row))
     }
 
-    fn ended(&mut self, error: HistoryError) -> Option<Result<FillRow, HistoryError>> {
+    fn ended(&mut self, error: HistoryError) -> HistoryError {
         self.kind = ListKind::All(0);
-        Some(Err(error))
+        error
     }
 }
 
@@ -192,7 +192,7 @@ impl Iterator for FillList {
     type Item = Result<FillRow, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.turn().map_or_else(|error| self.ended(error), |row| row.map(Ok))
+        self.turn().map_err(|error| self.ended(error)).transpose()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -206,7 +206,7 @@ impl Iterator for FillList {
     fn nth(&mut self, passed: usize) -> Option<Self::Item> {
         match self.pass(passed) {
             Ok(()) => self.next(),
-            Err(error) => self.ended(error),
+            Err(error) => Some(Err(self.ended(error))),
         }
     }
 }

@@ -113,7 +113,7 @@ impl Links {
                 *to = link(unpack(source)?)?;
             }
             // Said to be more, and are not.
-            if far.iter().all(|link| link.is_none()) {
+            if far.iter().all(Option::is_none) {
                 return Err(BadImage::Value("link"));
             }
         }
@@ -174,14 +174,12 @@ impl Walk {
                 let before = ordinal.checked_sub(step)?;
                 Some((before, link?)).filter(|(before, link)| pass(*before, *link))
             });
-            match leads {
-                Some((before, link)) => (ordinal, place) = (before, link),
-                None => {
-                    let [near, ..] = to;
-                    self.next = ordinal.checked_sub(1).zip(near);
-                    return Ok(());
-                }
-            }
+            let Some(leads) = leads else {
+                let [near, ..] = to;
+                self.next = ordinal.checked_sub(1).zip(near);
+                return Ok(());
+            };
+            (ordinal, place) = leads;
         }
     }
 
