@@ -4,10 +4,8 @@
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
-};
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, Wording};
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::rules::Rules;
@@ -49,35 +47,18 @@ impl Venue {
 
     fn order(&mut self) -> PlaceOrder {
         let outcome = if self.draw(2) == 0 { Outcome::Yes } else { Outcome::No };
-        PlaceOrder {
-            user: UserNo(self.draw(USERS)),
-            market: MarketNo(self.draw(MARKETS)),
-            wording: Wording { outcome, side: Side::Buy },
-            price: Tick::new(u8::try_from(40 + self.draw(15)).expect("a price")).expect("a price"),
-            quantity: Lots::contracts(1 + u64::from(self.draw(20))),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        }
+        PlaceOrder::plain(
+            UserNo(self.draw(USERS)),
+            MarketNo(self.draw(MARKETS)),
+            Wording { outcome, side: Side::Buy },
+            Tick::new(u8::try_from(40 + self.draw(15)).expect("a price")).expect("a price"),
+            Lots::contracts(1 + u64::from(self.draw(20))),
+        )
     }
 }
 
 fn market() -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
+    MarketDraft::plain(TimeMs::MAX)
 }
 
 fn venue() -> Venue {

@@ -22,14 +22,15 @@ TIME_MAX = 253_402_300_799_999
 ORDER_LOTS_MAX = 100_000_000_000_000
 VENUE_OPEN_ORDERS_CEILING = 33_554_432
 MONEY_SUPPLY_CEILING = 9_000_000_000_000_000_000
-INTEGERS = {"u8": "<B", "u32": "<I", "u64": "<Q", "i64": "<q"}
+INTEGERS = {"u8": "<B", "u16": "<H", "u32": "<I", "u64": "<Q", "i64": "<q"}
 
 # number: (name, {field: type}); every kind is at version 1.
 KINDS = {
     1: ("open_venue", {"rules_version": "u32", "currency": "text",
                        "user_open_orders_max": "u32",
                        "venue_open_orders_max": "u32", "money_supply_max": "i64",
-                       "repeat_window_seconds": "u32"}),
+                       "repeat_window_seconds": "u32",
+                       "user_names_max": "u32"}),
     2: ("create_user", {"profile_name": "text", "profile_pic": "text"}),
     3: ("add_key", {"user": "u32", "role": "u8", "label": "text", "hash": "bytes32"}),
     4: ("revoke_key", {"user": "u32", "key": "u32"}),
@@ -42,7 +43,8 @@ KINDS = {
     9: ("create_market", {"questions": "texts", "descriptions": "texts", "yes_text": "texts",
                           "no_text": "texts", "logo": "text", "deadline": "i64",
                           "categories": "list<u32>", "event": "opt<u32>", "highlighted": "bool",
-                          "dispute_window_seconds": "u32"}),
+                          "dispute_window_seconds": "u32",
+                          "maker_fee": "u16", "taker_fee": "u16"}),
     10: ("revise_event", {"event": "u32", "titles": "opt<texts>", "sub_titles": "opt<texts>",
                           "descriptions": "opt<texts>", "images": "opt<list<text>>",
                           "highlighted": "opt<bool>", "categories": "opt<list<u32>>"}),
@@ -50,7 +52,8 @@ KINDS = {
                            "descriptions": "opt<texts>", "yes_text": "opt<texts>",
                            "no_text": "opt<texts>", "logo": "opt<text>",
                            "deadline": "opt<i64>", "categories": "opt<list<u32>>",
-                           "highlighted": "opt<bool>"}),
+                           "highlighted": "opt<bool>",
+                           "maker_fee": "opt<u16>", "taker_fee": "opt<u16>"}),
     12: ("publish_market", {"market": "u32"}),
     13: ("suspend_market", {"market": "u32"}),
     14: ("reopen_market", {"market": "u32", "deadline": "opt<i64>"}),

@@ -114,6 +114,14 @@ fn users_get_money_and_keys() {
     let problem: Value = serde_json::from_str(&stdout(&refused)).unwrap();
     assert_eq!(problem["code"], "INSUFFICIENT_FUNDS");
 
+    let told = |args: &[&str], field: &str| server.json(args)[field].clone();
+    let mode = |mode| told(&["users", "mode", id, mode], "mode");
+    assert_eq!([mode("cancel-only"), mode("read-only")], ["cancel-only", "read-only"]);
+    assert!(server.says(&["users", "mode", id, "normal"]).contains("normal"));
+    let limit = |limit| told(&["users", "exposure-limit", id, limit], "exposureLimit");
+    assert_eq!([limit("12.5"), limit("none")], [json!("12.50"), Value::Null]);
+    let refused = server.admin(&["users", "exposure-limit", id, "x"]);
+    assert!(!refused.status.success() && stderr(&refused).contains("limit"), "{refused:?}");
     let list = server.says(&["users", "list"]);
     let mut rows = list.lines();
     assert!(rows.next().unwrap().starts_with("ID "), "{list}");

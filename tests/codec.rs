@@ -145,7 +145,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
     }
     let (fits, most, supply) = (Rules::current(), u32::MAX, Money::new(i64::MAX));
     let bytes = encoded(Command::OpenVenue(fits.clone()), TimeMs::default());
-    let limits = bytes.len() - 16;
+    let limits = bytes.len() - 20;
     for (rules, field) in [
         (Rules { venue_open_orders_max: most, ..fits.clone() }, "venue_open_orders_max"),
         (Rules { money_supply_max: supply, ..fits.clone() }, "money_supply_max"),

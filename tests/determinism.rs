@@ -7,14 +7,16 @@
 mod commands;
 #[path = "model/naive/mod.rs"]
 mod naive;
+#[path = "model/recorded.rs"]
+mod recorded;
 
 use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{CategoryDraft, MarketRevision, Outcome};
 use openoutcry::exchange::command::{
-    Asked, Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side,
-    TimeInForce, TradingMode, Wording,
+    Command, Condition, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce,
+    TradingMode, Wording,
 };
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::effect::Effect;
@@ -29,31 +31,10 @@ use openoutcry::journal::store::{BlockStore, StoredJournal};
 use openoutcry::journal::{self, Journal};
 
 use commands::{Step, strategies};
-use naive::Naive;
+use recorded::records;
 
 /// What one record came to.
 type Came = (Vec<Effect>, StateDigest);
-
-/// The records that random steps make of a venue.
-fn records(steps: &[Step]) -> Vec<Record> {
-    let mut twin = Naive::new();
-    let mut records = Vec::new();
-    let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
-        twin.apply(&record);
-        records.push(record);
-    };
-    for command in commands::opening() {
-        ask(&mut twin, now, command.into());
-    }
-    for step in steps {
-        now = commands::after(now, i64::from(step.later_ms));
-        let asked = commands::asked(&twin, step, now);
-        ask(&mut twin, now, asked);
-    }
-    records
-}
 
 fn apply(exchange: &mut Exchange, record: &Record) -> Came {
     let mut effects = Vec::new();
@@ -207,19 +188,13 @@ proptest! {
 
 /// Orders that differ in one thing.
 fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
-    let plain = PlaceOrder {
+    let plain = PlaceOrder::plain(
         user,
         market,
-        wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
-        price: Tick::new(40).unwrap(),
-        quantity: Lots::contracts(2),
-        time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-        self_trade: SelfTradePrevention::CancelTaker,
-        condition: Condition::Unconditional,
-        valid_until: None,
-        copy_from: None,
-        client_order_id: None,
-    };
+        Wording { outcome: Outcome::Yes, side: Side::Buy },
+        Tick::new(40).unwrap(),
+        Lots::contracts(2),
+    );
     let expires_at = Some(commands::after(commands::START, 9_999));
     let no = Wording { outcome: Outcome::No, side: Side::Sell };
     [
@@ -274,8 +249,8 @@ fn commands_alike() -> Vec<Command> {
         Command::RevokeKey { user: UserNo(0), key: KeyNo(0) },
         Command::Deposit { user, amount: Money::new(1) },
         Command::Deposit { user: UserNo(2), amount: Money::new(1) },
-        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0))),
-        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1))),
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0, commands::fees_of(2)))),
+        Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1, commands::fees_of(0)))),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "a".to_owned() }),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "b".to_owned() }),
     ]);

@@ -9,7 +9,7 @@ use openoutcry::engine::halt::HaltReason;
 use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
-use openoutcry::exchange::catalogue::{Localized, MarketDraft};
+use openoutcry::exchange::catalogue::MarketDraft;
 use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::ids::{MarketNo, UserNo};
@@ -334,18 +334,7 @@ async fn polled_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 fn draft(deadline: TimeMs) -> Command {
-    Command::CreateMarket(Box::new(MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }))
+    Command::CreateMarket(Box::new(MarketDraft::plain(deadline)))
 }
 
 fn status(engine: &Engine) -> MarketStatus {

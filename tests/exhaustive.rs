@@ -12,7 +12,7 @@ mod naive;
 use std::rc::Rc;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
 use openoutcry::exchange::command::{
     Command, Condition, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
@@ -108,18 +108,7 @@ impl Pair {
 }
 
 fn draft() -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
+    MarketDraft::plain(TimeMs::MAX)
 }
 
 /// A letter of an alphabet. Orders are named by their place in the sequence.

@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, Direction, PlaceOrder, Record, SelfTradePrevention,
-};
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
 use openoutcry::exchange::effect::{Effect, Trade};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::rules::Rules;
@@ -113,17 +111,14 @@ impl<'a> Floor<'a> {
                 self.orders.insert(line.order, number);
                 self.refs.insert(number, line.order);
                 self.ask(Command::PlaceOrder(PlaceOrder {
-                    user,
-                    market: MarketNo(u32::try_from(line.market.0).unwrap()),
-                    wording: order.wording,
-                    price: order.price,
-                    quantity: order.quantity,
                     time_in_force: order.time_in_force,
-                    self_trade: SelfTradePrevention::CancelTaker,
-                    condition: Condition::Unconditional,
-                    valid_until: None,
-                    copy_from: None,
-                    client_order_id: None,
+                    ..PlaceOrder::plain(
+                        user,
+                        MarketNo(u32::try_from(line.market.0).unwrap()),
+                        order.wording,
+                        order.price,
+                        order.quantity,
+                    )
                 }));
                 for effect in &self.effects {
                     if let Effect::TradeMade(trade) = effect {
@@ -173,18 +168,7 @@ impl<'a> Floor<'a> {
 }
 
 fn draft() -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
+    MarketDraft::plain(TimeMs::MAX)
 }
 
 fn rows<T: Row>(source: Source) -> Vec<T> {

@@ -18,6 +18,7 @@ use openoutcry::exchange::command::{
     TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::effect::{Effect, Party};
+use openoutcry::exchange::fees::FeeRate;
 use openoutcry::exchange::ids::{CategoryNo, MarketNo, Token, UserNo};
 use openoutcry::exchange::results::{
     EFFECTS_VERSION, Results, ResultsHash, ResultsLog, write_effect,
@@ -204,7 +205,8 @@ fn fields(command: &Command) -> Value {
             "currency": rules.currency, "user_open_orders_max": rules.user_open_orders_max,
             "venue_open_orders_max": rules.venue_open_orders_max,
             "money_supply_max": rules.money_supply_max.get(),
-            "repeat_window_seconds": rules.repeat_window_seconds }),
+            "repeat_window_seconds": rules.repeat_window_seconds,
+            "user_names_max": rules.user_names_max }),
         Command::CreateUser { profile_name, profile_pic } => {
             json!({ "profile_name": profile_name, "profile_pic": profile_pic })
         }
@@ -225,7 +227,8 @@ fn fields(command: &Command) -> Value {
             "no_text": texts(&market.no_text), "logo": market.logo,
             "deadline": market.deadline.get(), "categories": numbers(&market.categories),
             "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
-            "dispute_window_seconds": market.dispute_window_seconds }),
+            "dispute_window_seconds": market.dispute_window_seconds,
+            "maker_fee": market.fees.maker.get(), "taker_fee": market.fees.taker.get() }),
         Command::ReviseEvent { event, revision } => json!({ "event": event.0,
             "titles": texts_option(revision.titles.as_ref()),
             "sub_titles": texts_option(revision.sub_titles.as_ref()),
@@ -239,7 +242,9 @@ fn fields(command: &Command) -> Value {
             "no_text": texts_option(revision.no_text.as_ref()), "logo": revision.logo,
             "deadline": revision.deadline.map(TimeMs::get),
             "categories": revision.categories.as_deref().map(numbers),
-            "highlighted": revision.highlighted }),
+            "highlighted": revision.highlighted,
+            "maker_fee": revision.maker_fee.map(FeeRate::get),
+            "taker_fee": revision.taker_fee.map(FeeRate::get) }),
         Command::PublishMarket { market }
         | Command::SuspendMarket { market }
         | Command::CloseMarket { market }

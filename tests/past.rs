@@ -234,6 +234,23 @@ fn no_more_are_answered_at_once_than_there_are_places() {
 }
 
 #[test]
+fn the_public_leaves_a_place_to_whoever_runs_the_venue() {
+    let story = story();
+    let past = story.past(Bounds::STANDARD);
+    let public = past.for_the_public();
+    let places: Vec<_> = std::iter::from_fn(|| public.enter().ok()).collect();
+    assert_eq!(places.len(), Bounds::STANDARD.askers - 1);
+    assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
+    assert_eq!(story.ask(&past, after(1)), Ok((1, story.state(1))));
+    drop(places);
+    // With the places taken by whoever runs it there is none for the public, and none is lost.
+    let places: Vec<_> = std::iter::from_fn(|| past.enter().ok()).collect();
+    assert_eq!(story.ask(&public, after(1)), Err(PastError::Busy));
+    drop(places);
+    assert_eq!(story.ask(&public, after(1)), Ok((1, story.state(1))));
+}
+
+#[test]
 fn a_question_that_nobody_waits_for_keeps_its_place_until_it_is_done() {
     let story = story();
     let past = story.past(Bounds { askers: 1, ..Bounds::STANDARD });

@@ -7,8 +7,7 @@
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
 use openoutcry::exchange::command::{
-    Command, Condition, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce,
-    Wording,
+    Command, Direction, PlaceOrder, Record, SelfTradePrevention, Side, TimeInForce, Wording,
 };
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
@@ -209,6 +208,7 @@ fn draft(market: u32) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: market * 5,
+        fees: openoutcry::exchange::fees::Fees::NONE,
     }
 }
 
@@ -244,17 +244,16 @@ fn placed() -> impl Strategy<Value = Command> {
     (who, wording, price(), quantity(), time_in_force, self_trade).prop_map(
         |((user, market, copy_from), wording, price, quantity, time_in_force, self_trade)| {
             Command::PlaceOrder(PlaceOrder {
-                user: UserNo(user),
-                market: MarketNo(market),
-                wording: Wording { outcome: wording.0, side: wording.1 },
-                price,
-                quantity,
                 time_in_force,
                 self_trade,
-                condition: Condition::Unconditional,
-                valid_until: None,
                 copy_from,
-                client_order_id: None,
+                ..PlaceOrder::plain(
+                    UserNo(user),
+                    MarketNo(market),
+                    Wording { outcome: wording.0, side: wording.1 },
+                    price,
+                    quantity,
+                )
             })
         },
     )
@@ -343,17 +342,14 @@ fn a_bet_is_read_from_its_order_to_its_end() {
     let mut venue = Venue::open();
     let place = |user, outcome, price, contracts| {
         Command::PlaceOrder(PlaceOrder {
-            user: UserNo(user),
-            market: MarketNo(0),
-            wording: Wording { outcome, side: Side::Buy },
-            price: Tick::new(price).unwrap(),
-            quantity: Lots::contracts(contracts),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
             copy_from: (user == 1).then_some(UserNo(2)),
-            client_order_id: None,
+            ..PlaceOrder::plain(
+                UserNo(user),
+                MarketNo(0),
+                Wording { outcome, side: Side::Buy },
+                Tick::new(price).unwrap(),
+                Lots::contracts(contracts),
+            )
         })
     };
     venue.ask(place(0, Outcome::Yes, 60, 5));

@@ -9,6 +9,8 @@
 mod commands;
 #[path = "model/naive/mod.rs"]
 mod naive;
+#[path = "model/recorded.rs"]
+mod recorded;
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,11 +21,10 @@ use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Asked, Direction, Record};
+use openoutcry::exchange::command::{Direction, Record};
 use openoutcry::exchange::effect::Applied;
 use openoutcry::exchange::ids::{EventNo, KeyNo, MarketNo, UserNo};
 use openoutcry::exchange::image::coding::BadImage;
-use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
@@ -34,8 +35,8 @@ use openoutcry::projection::search::Words;
 use openoutcry::projection::statements::Cause;
 use openoutcry::projection::tape::Interval;
 
-use commands::{Step, strategies};
-use naive::Naive;
+use commands::strategies;
+use recorded::records;
 
 /// Lines of the recorded flow that are folded.
 const FLOW_LINES: u32 = 3_000;
@@ -283,26 +284,6 @@ fn assert_market_figures(model: &ReadModel) {
         let count: u64 = bars.iter().map(|bar| bar.trades).sum();
         assert_eq!(usize::try_from(count).unwrap(), trades.len());
     }
-}
-
-/// The records that random steps make of a venue.
-fn records(steps: &[Step]) -> Vec<Record> {
-    let (mut twin, mut records) = (Naive::new(), Vec::new());
-    let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
-        twin.apply(&record);
-        records.push(record);
-    };
-    for command in commands::opening() {
-        ask(&mut twin, now, command.into());
-    }
-    for step in steps {
-        now = commands::after(now, i64::from(step.later_ms));
-        let asked = commands::asked(&twin, step, now);
-        ask(&mut twin, now, asked);
-    }
-    records
 }
 
 /// The journals that were kept, scripts and texts of every kind among them.

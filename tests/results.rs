@@ -9,6 +9,8 @@
 mod commands;
 #[path = "model/naive/mod.rs"]
 mod naive;
+#[path = "model/recorded.rs"]
+mod recorded;
 
 use std::fs;
 
@@ -17,7 +19,7 @@ use proptest::prelude::*;
 use openoutcry::engine::halt::HaltReason;
 use openoutcry::engine::start::{StartError, start};
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Asked, Command, Record};
+use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::{Money, Sequence};
@@ -31,29 +33,8 @@ use openoutcry::journal::replay::{
 };
 use openoutcry::journal::store::{BlockStore, StoredJournal};
 
-use commands::{Step, strategies};
-use naive::Naive;
-
-/// The records that random steps make of a venue.
-fn records(steps: &[Step]) -> Vec<Record> {
-    let mut twin = Naive::new();
-    let mut records = Vec::new();
-    let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
-        let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
-        twin.apply(&record);
-        records.push(record);
-    };
-    for command in commands::opening() {
-        ask(&mut twin, now, command.into());
-    }
-    for step in steps {
-        now = commands::after(now, i64::from(step.later_ms));
-        let asked = commands::asked(&twin, step, now);
-        ask(&mut twin, now, asked);
-    }
-    records
-}
+use commands::strategies;
+use recorded::records;
 
 /// How a journal is cut: records of each block in turn, and how many blocks further back than the
 /// one before are the results that each records.

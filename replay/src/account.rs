@@ -12,35 +12,59 @@ use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::{Applied, Effect, Party};
 use openoutcry::exchange::ids::{MarketNo, OrderId, OrderNo, UserId, UserNo};
 use openoutcry::exchange::orders::Order;
-use openoutcry::exchange::units::TimeMs;
-use openoutcry::projection::ReadModel;
-use openoutcry::projection::accounts::UserRow;
-use openoutcry::projection::history::History;
-use openoutcry::projection::positions::{PositionRow, Resolution};
+use openoutcry::exchange::units::{MoneySum, Overflow, Sequence, TimeMs};
+use openoutcry::projection::Projection;
+use openoutcry::projection::accounts::{Accounts, UserRow};
+use openoutcry::projection::catalogue::Catalogue;
+use openoutcry::projection::fault::Faults;
+use openoutcry::projection::positions::{PositionRow, Positions, Resolution};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};
 use crate::pass::{Listener, pass};
 use crate::reference::Reference;
-use crate::register::{side_name, spoken};
+use crate::register::spoken;
 use crate::source::Source;
 
-/// The read model that a server had at the moment, as far as it concerns one user.
+/// The projections of a server that say how a user stands.
+#[derive(Default)]
+struct Views {
+    accounts: Accounts,
+    catalogue: Catalogue,
+    positions: Positions,
+    /// The last record taken in, and its time.
+    sequence: Sequence,
+    time: TimeMs,
+}
+
+impl Views {
+    fn fold(&mut self, applied: &Applied<'_>) {
+        let mut faults = Faults::default();
+        self.accounts.fold(applied, &mut faults);
+        self.catalogue.fold(applied, &mut faults);
+        self.positions.fold(applied, &mut faults);
+        (self.sequence, self.time) = (applied.sequence, applied.time);
+    }
+}
+
+/// What a server showed at the moment, as far as it concerns one user.
 struct Reader {
     named: Reference,
     user: Option<UserNo>,
-    model: ReadModel,
+    views: Views,
     /// The user's orders that stand, with the time at which each was placed.
     open: BTreeMap<OrderNo, TimeMs>,
+    /// What the user's fills have cost besides.
+    fees: MoneySum,
     /// The effects of the record at hand that concern the user.
     kept: Vec<Effect>,
 }
 
 impl Reader {
     fn of(named: Reference) -> Reader {
-        let (model, open, kept) = (ReadModel::on(&History::nowhere()), BTreeMap::new(), Vec::new());
-        Reader { named, user: None, model, open, kept }
+        let (views, open, kept) = (Views::default(), BTreeMap::new(), Vec::new());
+        Reader { named, user: None, views, open, fees: MoneySum::ZERO, kept }
     }
 
     /// Whether an effect is the user's own, or names somebody or something that the user's
@@ -62,8 +86,8 @@ impl Reader {
         }
     }
 
-    /// Keeps the list of the user's open orders.
-    fn follow_orders(&mut self, record: &Record, effect: &Effect) {
+    /// Keeps the list of the user's open orders, and the sum of the fees.
+    fn follow_orders(&mut self, record: &Record, effect: &Effect) -> Result<(), Overflow> {
         match effect {
             Effect::UserCreated { user, .. }
                 if self.named.names_user(UserId::derive(record.time, record.sequence, 0)) =>
@@ -77,7 +101,10 @@ impl Reader {
                 self.open.remove(order);
             }
             Effect::TradeMade(trade) => {
-                for Party { order, remaining, .. } in [trade.taker, trade.maker] {
+                for Party { order, user, remaining, fee } in [trade.taker, trade.maker] {
+                    if self.user == Some(user) {
+                        self.fees = self.fees.plus(fee)?;
+                    }
                     if remaining.is_zero() {
                         self.open.remove(&order);
                     }
@@ -85,6 +112,7 @@ impl Reader {
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -97,13 +125,13 @@ impl Listener for Reader {
     ) -> Result<(), Failure> {
         self.kept.clear();
         for effect in effects {
-            self.follow_orders(record, effect);
+            self.follow_orders(record, effect)?;
             if self.concerns(effect) {
                 self.kept.push(effect.clone());
             }
         }
         let (sequence, time) = (record.sequence, record.time);
-        self.model.fold(&Applied { sequence, time, effects: &self.kept });
+        self.views.fold(&Applied { sequence, time, effects: &self.kept });
         Ok(())
     }
 }
@@ -120,35 +148,36 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
     let mut source = Source::open(path)?;
     let mut reader = Reader::of(user);
     let exchange = pass(&mut source, at, false, &mut reader)?.exchange;
-    let model = reader.model;
-    let row = reader.user.and_then(|user| model.accounts.user(user));
+    let views = reader.views;
+    let row = reader.user.and_then(|user| views.accounts.user(user));
     let row = row.ok_or_else(|| Failure::not_found(format!("{user} made no user by then")))?;
-    let positions = model.positions.of(row.no);
+    let positions = views.positions.of(row.no);
     let newest_first = reader.open.iter().rev();
     let standing = newest_first.filter_map(|(no, placed)| {
         let order = exchange.order(*no)?;
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
     let orders: Vec<Standing<'_>> = standing.collect();
-    let text = text(&model, row, &positions, &orders);
+    let text = text(&views, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
-        "sequence": model.watermark().get(),
-        "time": rfc3339(model.time()),
+        "sequence": views.sequence.get(),
+        "time": rfc3339(views.time),
         "user_id": row.id.to_string(),
         "profile_name": &*row.profile_name,
-        "currency": model.accounts.currency(),
+        "currency": views.accounts.currency(),
         "available": row.balance.available.to_string(),
         "reserved": row.balance.reserved.to_string(),
-        "positions": positions.iter().map(|row| position(&model, row)).collect::<Vec<_>>(),
-        "open_orders": orders.iter().map(|row| order(&model, row)).collect::<Vec<_>>(),
+        "fees_paid": reader.fees.to_string(),
+        "positions": positions.iter().map(|row| position(&views, row)).collect::<Vec<_>>(),
+        "open_orders": orders.iter().map(|row| order(&views, row)).collect::<Vec<_>>(),
     });
     Ok(Answer::Told { value, text, sound: true })
 }
 
-fn position(model: &ReadModel, row: &PositionRow) -> Value {
+fn position(views: &Views, row: &PositionRow) -> Value {
     json!({
-        "market_id": model.catalogue.market(row.market).map(|market| market.id.to_string()),
+        "market_id": views.catalogue.market(row.market).map(|market| market.id.to_string()),
         "outcome": row.outcome.id(),
         "quantity": row.quantity.to_string(),
         "cost": row.cost.to_string(),
@@ -158,14 +187,14 @@ fn position(model: &ReadModel, row: &PositionRow) -> Value {
     })
 }
 
-fn order(model: &ReadModel, row: &Standing<'_>) -> Value {
+fn order(views: &Views, row: &Standing<'_>) -> Value {
     let Standing { id, order, placed } = row;
     json!({
         "order_id": id.to_string(),
         "sequence": order.no.0.get(),
-        "market_id": model.catalogue.market(order.market).map(|market| market.id.to_string()),
+        "market_id": views.catalogue.market(order.market).map(|market| market.id.to_string()),
         "outcome": order.wording.outcome.id(),
-        "side": side_name(order.wording.side),
+        "side": order.wording.side.name(),
         "price": order.wording.yes_price(order.price).to_string(),
         "quantity": order.quantity.to_string(),
         "filled": order.filled.to_string(),
@@ -175,22 +204,24 @@ fn order(model: &ReadModel, row: &Standing<'_>) -> Value {
 }
 
 fn text(
-    model: &ReadModel,
+    views: &Views,
     user: &UserRow,
+    fees: MoneySum,
     positions: &[&PositionRow],
     orders: &[Standing<'_>],
 ) -> String {
     let question = |market: MarketNo| {
-        let row = model.catalogue.market(market);
+        let row = views.catalogue.market(market);
         row.map_or_else(String::new, |row| format!("{} ({})", row.draft.questions.en, row.id))
     };
-    let currency = model.accounts.currency();
+    let currency = views.accounts.currency();
     let mut text = format!(
-        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n",
+        "{} ({})\nafter record {}, of {}\navailable  {} {currency}\nreserved   {} {currency}\n\
+         fees paid  {fees} {currency}\n",
         user.profile_name,
         user.id,
-        model.watermark(),
-        rfc3339(model.time()),
+        views.sequence,
+        rfc3339(views.time),
         user.balance.available,
         user.balance.reserved,
     );

@@ -27,7 +27,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
     let proof = tally.proof()?;
     if !proof.holds() {
         return Err(broken(format!(
-            "deposits less withdrawals are {}, but accounts and pairs hold {}",
+            "deposits less withdrawals are {}, but accounts, pairs and fees hold {}",
             proof.net_deposits, proof.accounted
         )));
     }
@@ -57,7 +57,8 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
             "available": proof.available.to_string(),
             "reserved": proof.reserved.to_string(),
             "pairs": proof.pairs.to_string(),
-            "accounts_and_pairs": proof.accounted.to_string(),
+            "fees": proof.fees.to_string(),
+            "accounted": proof.accounted.to_string(),
         },
     });
     let text = text(&reached, &tally, &proof)?;
@@ -93,6 +94,7 @@ money in     {deposits:>24} {currency}  deposits less withdrawals
 money held   {available:>24} {currency}  available on accounts
              {reserved:>24} {currency}  set aside for open orders
              {pairs:>24} {currency}  pairs of yes and no contracts, at 1.00 each
+             {fees:>24} {currency}  fees of trades, the operator's
              {accounted:>24} {currency}  in all: equal to money in
 ",
         sequence = exchange.sequence(),
@@ -111,6 +113,7 @@ money held   {available:>24} {currency}  available on accounts
         available = proof.available.to_string(),
         reserved = proof.reserved.to_string(),
         pairs = proof.pairs.to_string(),
+        fees = proof.fees.to_string(),
         accounted = proof.accounted.to_string(),
     );
     Ok(text)

@@ -178,14 +178,6 @@ impl Register {
     }
 }
 
-/// The interface's word for a side.
-pub const fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Buy => "BUY",
-        Side::Sell => "SELL",
-    }
-}
-
 /// A wording as people say it: `buy yes`.
 pub const fn spoken(wording: Wording) -> &'static str {
     match (wording.side, wording.outcome) {

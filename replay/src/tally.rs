@@ -29,6 +29,7 @@ pub struct Tally {
     holdings: BTreeMap<(MarketNo, UserNo), Held>,
     markets: BTreeMap<MarketNo, MarketStatus>,
     net_deposits: MoneySum,
+    fees: MoneySum,
     /// Users created.
     pub users: u64,
     /// Trades made.
@@ -52,7 +53,9 @@ pub struct Proof {
     pub reserved: MoneySum,
     /// Pairs of a yes and a no contract outstanding, in all markets, at 1.00 each.
     pub pairs: MoneySum,
-    /// Accounts and pairs together: what must be equal to the net deposits.
+    /// Fees of all trades, the operator's.
+    pub fees: MoneySum,
+    /// Accounts, pairs and fees together: what must be equal to the net deposits.
     pub accounted: MoneySum,
     /// Whether every market has as many yes as no contracts.
     pub paired: bool,
@@ -89,6 +92,7 @@ impl Tally {
             Effect::TradeMade(trade) => {
                 self.trades = self.trades.saturating_add(1);
                 self.volume = self.volume.plus(trade.quantity)?;
+                self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;
             }
             Effect::PositionChanged { user, market, yes, no, .. } => {
                 let held = Held { yes: yes.held, no: no.held };
@@ -134,10 +138,11 @@ impl Tally {
             pairs = pairs.plus(SettlementPrice::ONE.times(held.yes.min(held.no))?)?;
         }
         let paired = by_market.values().all(|held| held.yes == held.no);
-        let sum = [available, reserved, pairs].map(MoneySum::get).into_iter().sum();
+        let fees = self.fees;
+        let sum = [available, reserved, pairs, fees].map(MoneySum::get).into_iter().sum();
         let accounted = MoneySum::new(sum);
         let net_deposits = self.net_deposits;
-        Ok(Proof { net_deposits, available, reserved, pairs, accounted, paired })
+        Ok(Proof { net_deposits, available, reserved, pairs, fees, accounted, paired })
     }
 }
 

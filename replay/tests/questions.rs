@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 use openoutcry::exchange::script;
-use openoutcry::exchange::units::{Lots, Tick};
+use openoutcry::exchange::units::{Lots, Money, Tick};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -113,11 +113,11 @@ fn cell(field: &Field) -> String {
         Field::Decimal(decimal) => {
             let unscaled =
                 decimal.data().iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-            if decimal.scale() == 2 {
-                Tick::new(u8::try_from(unscaled).unwrap()).unwrap().to_string()
-            } else {
-                assert_eq!(decimal.scale(), 6);
-                Lots::new(unscaled).to_string()
+            match decimal.scale() {
+                2 => Tick::new(u8::try_from(unscaled).unwrap()).unwrap().to_string(),
+                6 => Lots::new(unscaled).to_string(),
+                8 => Money::new(i64::try_from(unscaled).unwrap()).to_string(),
+                other => panic!("a decimal of {other} places"),
             }
         }
         other => panic!("a column of another type: {other:?}"),

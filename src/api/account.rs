@@ -8,9 +8,11 @@ use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::Lane;
+use super::wire::Text;
 use super::wire::account::BalanceJson;
-use super::wire::limits::{LimitJson, LimitsJson};
+use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
+use crate::exchange::units::MoneySum;
 
 /// Pages of fills.
 const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
@@ -70,11 +72,20 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
 /// `GET /account/limits`
 pub fn limits(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
+    let (sequence, exposure) = call.look(|view| {
+        let user = view
+            .accounts
+            .user(call.caller.user)
+            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        let costs = view.positions.held(user.no).map(|row| row.cost);
+        let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
+        let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
+        Ok(ExposureJson { open: Text(open), limit: user.standing.exposure_limit.map(Text) })
+    })?;
     let of = |lane| {
         let left = call.keyring.look(&call.caller, lane);
         left.map(|(per_second, left)| LimitJson::new(per_second, left))
     };
-    let limits =
-        LimitsJson { reads: of(Lane::Reads), writes: of(Lane::Writes), cancels: of(Lane::Cancels) };
-    Reply::ok(call.caller.as_of, &limits)
+    let (reads, writes, cancels) = (of(Lane::Reads), of(Lane::Writes), of(Lane::Cancels));
+    Reply::ok(sequence, &LimitsJson { reads, writes, cancels, exposure })
 }

@@ -17,6 +17,7 @@ use crate::exchange::catalogue::{
 };
 use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
@@ -195,6 +196,8 @@ fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Ve
     let highlighted = form.field_optional("highlighted", boolean);
     let window = integer_up_to(DISPUTE_WINDOW_SECONDS_MAX);
     let window = form.field_optional("disputeWindowSeconds", window);
+    let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));
+    let taker_fee = form.field_optional("takerFee", text(parse::fee_rate));
     let OutcomeTexts { yes, no } = outcomes?;
     let draft = MarketDraft {
         questions: questions?,
@@ -207,6 +210,7 @@ fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Ve
         event: None,
         highlighted: highlighted?.unwrap_or(false),
         dispute_window_seconds: window?.unwrap_or(0),
+        fees: Fees { maker: maker_fee?.unwrap_or_default(), taker: taker_fee?.unwrap_or_default() },
     };
     Some((draft, event?, category_ids?.unwrap_or_default()))
 }
@@ -219,6 +223,8 @@ fn market_revision(form: &mut Form<'_>) -> Option<(MarketRevision, Option<Vec<Ca
     let deadline = form.field_optional("deadline", text(parse::moment));
     let category_ids = form.field_optional("categoryIds", categories);
     let highlighted = form.field_optional("highlighted", boolean);
+    let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));
+    let taker_fee = form.field_optional("takerFee", text(parse::fee_rate));
     let (yes_text, no_text) = outcomes?.map(|OutcomeTexts { yes, no }| (yes, no)).unzip();
     let revision = MarketRevision {
         questions: questions?,
@@ -229,6 +235,8 @@ fn market_revision(form: &mut Form<'_>) -> Option<(MarketRevision, Option<Vec<Ca
         deadline: deadline?,
         categories: None,
         highlighted: highlighted?,
+        maker_fee: maker_fee?,
+        taker_fee: taker_fee?,
     };
     Some((revision, category_ids?))
 }

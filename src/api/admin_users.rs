@@ -8,7 +8,7 @@ use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::BASE;
-use super::wire::account::{BalanceJson, UserJson, UsersJson};
+use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::UserNo;
@@ -31,6 +31,16 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
     })?;
     Reply::ok(sequence, &users)
+}
+
+/// `GET /admin/fees`
+pub fn fees(call: &Call) -> Result<Reply, Problem> {
+    call.form().finish(Some(()))?;
+    let (sequence, fees) = call.look(|view| {
+        let accounts = &view.accounts;
+        Ok(FeesJson::new(accounts.fees(), accounts.currency()))
+    })?;
+    Reply::ok(sequence, &fees)
 }
 
 /// `GET /admin/users/{userId}`

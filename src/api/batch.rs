@@ -55,10 +55,12 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let operations = form.field("operations", operations);
     let operations = form.finish(operations)?;
+    let operations: Vec<_> = operations.into_iter().map(Operation::read).collect();
+    draw(&call, &operations)?;
     let mut slots: Vec<Slot> = Vec::new();
     let mut names: Vec<Token> = Vec::new();
-    for (part, json) in (0_u8..).zip(operations) {
-        let slot = match Operation::read(json) {
+    for (part, operation) in (0_u8..).zip(operations) {
+        let slot = match operation {
             Err(problem) => Slot::Refused(problem),
             Ok(operation) => {
                 // What is named here is known once it is placed, and not before.
@@ -84,6 +86,19 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     });
     let results = results.collect();
     Reply::ok(last, &BatchJson { results })
+}
+
+/// Takes what the operations cost, each as much as if it came alone: all or none of them are looked
+/// at. One that cannot be read costs a write.
+fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Problem> {
+    let cancel = |operation: &&Result<Operation, Problem>| {
+        matches!(operation, Ok(Operation::Cancel(_) | Operation::CancelNamed(_)))
+    };
+    let cancels = operations.iter().filter(cancel).count();
+    let writes = operations.len().saturating_sub(cancels);
+    let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
+    let drawn = call.keyring.admit_several(&call.caller, count(writes), count(cancels));
+    drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 
 /// Reads the array; what stands in it is each operation's own.

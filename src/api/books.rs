@@ -61,7 +61,8 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
 async fn then(call: &Call, asked: &Asked, moment: Moment) -> Result<Reply, Problem> {
     let (_, market) = call.look(|view| market_no(view, asked.market))?;
     let levels = asked.levels;
-    let seen = call.engine.past().ask(moment, move |past| {
+    let past = call.past();
+    let seen = past.ask(moment, move |past| {
         let exchange = past.exchange();
         (exchange.sequence(), exchange.time(), book_of(exchange, market, levels))
     });

@@ -10,6 +10,7 @@ use super::form::Form;
 use super::keyring::Keyring;
 use super::problem::Problem;
 use super::reply::Reply;
+use crate::engine::past::Past;
 use crate::engine::pending::Answer;
 use crate::engine::{Asking, Engine};
 use crate::exchange::command::{Asked, Command, Once};
@@ -118,6 +119,12 @@ impl Call {
     /// The form of an endpoint whose body may be left out.
     pub fn form_with_optional_body(&self) -> Form<'_> {
         if self.body.is_empty() { self.form() } else { self.form_with_body() }
+    }
+
+    /// The past, as far as the caller may ask for it at once with others.
+    pub fn past(&self) -> Past {
+        let past = self.engine.past();
+        if self.caller.is_operator() { past.clone() } else { past.for_the_public() }
     }
 
     /// A command as this request asks it: under its key, if it has one.

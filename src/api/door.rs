@@ -165,7 +165,12 @@ impl Door {
             let lane = known.route.map_or(Lane::of_method(request.method()), |route| route.lane);
             known.allowance = self.keyring.admit(&caller, lane);
             refuse_beyond(known.allowance, lane)?;
-            self.ask(caller, found, request, id).await
+            let answered = self.ask(caller, found, request, id).await;
+            if lane == Lane::Writes && known.allowance.is_some() {
+                // Several commands in one request draw more than it was admitted for.
+                known.allowance = self.keyring.look(&caller, lane).map(|(_, left)| left);
+            }
+            answered
         };
         asked.await.map_err(|problem| Problem {
             sequence: problem.sequence.or(Some(caller.as_of)),
@@ -220,7 +225,7 @@ impl Door {
     fn respond(
         &self,
         outcome: Result<Reply, Problem>,
-        allowance: Option<Allowance>,
+        mut allowance: Option<Allowance>,
         request_id: &str,
     ) -> Response<Bytes> {
         let mut response = match outcome {
@@ -230,6 +235,7 @@ impl Door {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
                 let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
+                allowance = problem.allowance.as_deref().copied().or(allowance);
                 failure(&problem, sequence, request_id)
             }
         };
@@ -258,14 +264,8 @@ async fn caught<F: Future>(future: F) -> Option<F::Output> {
 
 /// Refuses a request for which the key's bucket held nothing.
 fn refuse_beyond(allowance: Option<Allowance>, lane: Lane) -> Result<(), Problem> {
-    let waits = allowance.and_then(|allowance| Some((allowance, allowance.wait_seconds?)));
-    waits.map_or(Ok(()), |(Allowance { limit, .. }, wait)| {
-        let lane = lane.name();
-        let detail = format!(
-            "this key has used up its {limit} {lane}; wait {wait} s, and see /account/limits"
-        );
-        Err(Problem::new(Kind::RateLimited, detail))
-    })
+    let refused = allowance.filter(|allowance| allowance.wait_seconds.is_some());
+    refused.map_or(Ok(()), |allowance| Err(Problem::beyond(lane.name(), allowance)))
 }
 
 /// Says what is left of the bucket that the request drew on.

@@ -50,7 +50,42 @@ impl Keyring {
         let minute = clock::now().get() / MS_PER_MINUTE;
         row.used.store(u32::try_from(minute).unwrap_or(u32::MAX), Ordering::Relaxed);
         let (rate, bucket) = (self.rates.of(lane)?, row.bucket(lane)?);
-        (!caller.is_operator()).then(|| bucket.take(rate, self.now()))
+        (!caller.is_operator()).then(|| bucket.take(rate, 1, self.now()))
+    }
+
+    /// Takes what several commands in one request cost: so many writes and so many cancels, all or
+    /// none, beside the one write that the request itself was admitted for.
+    ///
+    /// # Errors
+    /// The lane that does not hold enough, and what it holds.
+    pub fn admit_several(
+        &self,
+        caller: &Caller,
+        writes: u32,
+        cancels: u32,
+    ) -> Result<(), (Lane, Allowance)> {
+        let Some(row) = self.row(caller.key).filter(|_| !caller.is_operator()) else {
+            return Ok(());
+        };
+        let now = self.now();
+        let take = |lane: Lane, tokens: u32| match (self.rates.of(lane), row.bucket(lane)) {
+            (Some(rate), Some(bucket)) if tokens > 0 => {
+                let left = bucket.take(rate, tokens, now);
+                if left.wait_seconds.is_some() { Err((lane, left)) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        };
+        take(Lane::Cancels, cancels).and_then(|()| {
+            let more = take(Lane::Writes, writes.saturating_sub(1));
+            if let (Err(_), Some(rate)) = (&more, self.rates.of(Lane::Cancels)) {
+                row.cancels.give_back(rate, cancels);
+            }
+            more
+        })?;
+        if let (0, Some(rate)) = (writes, self.rates.of(Lane::Writes)) {
+            row.writes.give_back(rate, 1);
+        }
+        Ok(())
     }
 
     /// What is left in a lane, taking nothing; `None` where there is no limit.

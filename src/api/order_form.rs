@@ -31,11 +31,13 @@ struct Options {
 }
 
 impl OrderForm {
-    /// Reads the body.
-    pub fn read(call: &Call) -> Result<OrderForm, Problem> {
+    /// Reads the body, and whether the order is only to be tried.
+    pub fn read(call: &Call) -> Result<(OrderForm, bool), Problem> {
         let mut form = call.form_with_body();
+        let dry_run = form.query("dryRun", parse::boolean);
         let order = form.body(OrderForm::read_fields);
-        form.finish(order)
+        let (order, dry_run) = form.finish(order.zip(dry_run))?;
+        Ok((order, dry_run.unwrap_or(false)))
     }
 
     /// Reads an order from the members of an object.

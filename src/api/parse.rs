@@ -9,6 +9,7 @@ use super::problem::FieldCode;
 use crate::engine::past::Moment;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{Role, SelfTradePrevention, Side, TradingMode};
+use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::{
     CategoryId, EventId, KeyId, MarketId, OrderId, TOKEN_BYTES_MAX, Token, UserId,
 };
@@ -248,6 +249,12 @@ pub fn money_limit(text: &str) -> Read<Money> {
 pub fn settlement_price(text: &str) -> Read<SettlementPrice> {
     let rule = "0.00 to 1.00 in steps of 0.01, as in 0.50";
     SettlementPrice::parse(text).map_err(|error| unit_fault(error, rule))
+}
+
+/// A market's fee rate.
+pub fn fee_rate(text: &str) -> Read<FeeRate> {
+    let rule = "0 to 1 with at most four decimals, as in 0.0700";
+    FeeRate::parse(text).map_err(|error| unit_fault(error, rule))
 }
 
 /// A moment in RFC 3339 with any offset; parts of a millisecond are cut off.

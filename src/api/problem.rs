@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use hyper::StatusCode;
 
+use super::rates::Allowance;
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
 use crate::engine::past::PastError;
@@ -252,6 +253,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::HeartbeatExpired
         | Reject::ExposureLimit
         | Reject::VenueFull => StatusCode::UNPROCESSABLE_ENTITY,
+        Reject::TooManyNames => StatusCode::TOO_MANY_REQUESTS,
         // The engine opens the venue before it takes a command: meeting this is our fault.
         Reject::VenueNotOpen => StatusCode::SERVICE_UNAVAILABLE,
     }
@@ -269,7 +271,9 @@ pub struct Problem {
     /// The record that refused, where one did.
     pub sequence: Option<Sequence>,
     /// The methods that the path has, where another was asked.
-    pub allow: Option<String>,
+    pub allow: Option<Box<str>>,
+    /// What is left of the bucket that held too little.
+    pub allowance: Option<Box<Allowance>>,
     /// How far the start is, of a venue that is not open yet.
     pub replay: Option<Box<ReplayProgress>>,
     /// What went wrong on our side: for the log, never for the client.
@@ -285,6 +289,7 @@ impl Problem {
             errors: Vec::new(),
             sequence: None,
             allow: None,
+            allowance: None,
             replay: None,
             cause: None,
         }
@@ -296,10 +301,23 @@ impl Problem {
         Problem { errors, ..Problem::new(Kind::InvalidRequest, detail) }
     }
 
+    /// More was asked than this lane of the key holds.
+    pub fn beyond(lane: &str, left: Allowance) -> Problem {
+        let (limit, wait) = (left.limit, left.wait_seconds.unwrap_or_default());
+        let detail = format!(
+            "this key has used up its {limit} {lane}; wait {wait} s, and see /account/limits"
+        );
+        let allowance = Some(Box::new(left));
+        Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }
+    }
+
     /// A path with other methods than the one asked; `allow` lists them.
     pub fn method_not_allowed(allow: String) -> Problem {
         let detail = "this path does not have this method";
-        Problem { allow: Some(allow), ..Problem::new(Kind::MethodNotAllowed, detail) }
+        Problem {
+            allow: Some(allow.into_boxed_str()),
+            ..Problem::new(Kind::MethodNotAllowed, detail)
+        }
     }
 
     /// The venue is not open yet.
@@ -423,6 +441,7 @@ mod tests {
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
         422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
+        429 TOO_MANY_NAMES
         503 VENUE_NOT_OPEN
     ";
 

@@ -121,20 +121,25 @@ pub struct Allowance {
 pub struct Bucket(AtomicU64);
 
 impl Bucket {
-    /// Takes a token, if there is one.
-    pub fn take(&self, rate: Rate, now: u64) -> Allowance {
-        let taken = |full: u64| {
-            let after = full.max(now).saturating_add(rate.interval());
-            (after - now <= rate.span()).then_some(after)
-        };
+    /// Takes so many tokens if there are as many, else none. More than the bucket holds are never
+    /// there; the wait named is then until it is full.
+    pub fn take(&self, rate: Rate, tokens: u32, now: u64) -> Allowance {
+        let worth = rate.interval().saturating_mul(u64::from(tokens));
+        let after = |full: u64| full.max(now).saturating_add(worth);
+        let taken = |full: u64| Some(after(full)).filter(|after| *after - now <= rate.span());
         match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
-            Ok(full) => allowance(rate, full.max(now).saturating_add(rate.interval()), now, None),
+            Ok(full) => allowance(rate, after(full), now, None),
             Err(full) => {
-                let after = full.max(now).saturating_add(rate.interval());
-                let wait = (after - now).saturating_sub(rate.span());
-                allowance(rate, full, now, Some(wait))
+                let missing = (after(full) - now).saturating_sub(rate.span());
+                allowance(rate, full, now, Some(missing.min(full.saturating_sub(now))))
             }
         }
+    }
+
+    /// Puts tokens back that this caller took for nothing.
+    pub fn give_back(&self, rate: Rate, tokens: u32) {
+        // It was added before, and nobody else takes it out.
+        self.0.fetch_sub(rate.interval().saturating_mul(u64::from(tokens)), Ordering::Relaxed);
     }
 
     /// What is left, taking nothing.
@@ -171,18 +176,34 @@ mod tests {
     fn a_bucket_empties_at_once_and_fills_steadily() {
         let (bucket, rate, now) = (Bucket::default(), rate(2, 3), 7 * SECOND);
         for remaining in [2, 1, 0] {
-            let taken = bucket.take(rate, now);
+            let taken = bucket.take(rate, 1, now);
             assert_eq!((taken.limit, taken.remaining, taken.wait_seconds), (3, remaining, None));
         }
-        let refused = bucket.take(rate, now);
+        let refused = bucket.take(rate, 1, now);
         assert_eq!((refused.remaining, refused.wait_seconds), (0, Some(1)));
         assert_eq!(refused.reset_seconds, 2, "3 tokens, 2 a second: 1.5 s, rounded up");
-        assert!(bucket.take(rate, now + SECOND / 2 - 1).wait_seconds.is_some());
-        assert_eq!(bucket.take(rate, now + SECOND / 2).wait_seconds, None);
+        assert!(bucket.take(rate, 1, now + SECOND / 2 - 1).wait_seconds.is_some());
+        assert_eq!(bucket.take(rate, 1, now + SECOND / 2).wait_seconds, None);
         let later = now + 60 * SECOND;
         assert_eq!(bucket.look(rate, later).remaining, 3, "never more than the burst");
         assert_eq!(bucket.look(rate, later).reset_seconds, 0);
-        assert_eq!(bucket.take(rate, later).remaining, 2, "a look takes nothing");
+        assert_eq!(bucket.take(rate, 1, later).remaining, 2, "a look takes nothing");
+    }
+
+    #[test]
+    fn several_are_taken_together_or_not_at_all() {
+        let (bucket, rate, now) = (Bucket::default(), rate(2, 5), 7 * SECOND);
+        assert_eq!(bucket.take(rate, 3, now).remaining, 2);
+        let refused = bucket.take(rate, 4, now);
+        assert_eq!((refused.remaining, refused.wait_seconds), (2, Some(1)));
+        assert_eq!(bucket.take(rate, 4, now + SECOND).remaining, 0);
+        bucket.give_back(rate, 3);
+        assert_eq!(bucket.look(rate, now + SECOND).remaining, 3);
+        // Never to be had: the bucket is full first.
+        let beyond = bucket.take(rate, 6, now + SECOND);
+        assert_eq!((beyond.remaining, beyond.wait_seconds), (3, Some(1)));
+        assert_eq!(bucket.take(rate, 6, now + 60 * SECOND).wait_seconds, Some(1));
+        assert_eq!(bucket.take(rate, 0, now + 60 * SECOND).remaining, 5);
     }
 
     #[test]
@@ -215,7 +236,7 @@ mod tests {
             for pause in pauses {
                 now += pause / u64::from(per_second);
                 let before = bucket.look(rate, now);
-                let came = bucket.take(rate, now);
+                let came = bucket.take(rate, 1, now);
                 prop_assert_eq!(came.wait_seconds.is_none(), before.remaining > 0);
                 prop_assert!(came.remaining <= burst && came.limit == burst);
                 match came.wait_seconds {

@@ -1,18 +1,22 @@
 //! The matcher: applies every durable record, in order, and hands on what happened.
 //!
 //! At a start the blocks come from the journal, later from the sequencer; the matcher cannot tell.
+//! Between blocks it says what commands would do that are only tried, because nobody else has the
+//! exchange as it stands.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, select};
 
+use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
-use super::pending::{AppliedBlock, AppliedRecords, Refusal};
+use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::Projector;
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::effect::Applied;
 use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
@@ -22,6 +26,10 @@ pub struct Matcher {
     pub replayer: Replayer,
     /// Durable blocks come from here.
     pub blocks: Receiver<Sequenced>,
+    /// What is only tried comes from here.
+    pub trials: Receiver<Trial>,
+    /// A trial that waits for what is due to be journaled, as the command itself would.
+    pub held: Option<Trial>,
     /// Results go here.
     pub projector: Projector,
     /// Where to say what is due, and what the records came to.
@@ -36,44 +44,76 @@ impl Matcher {
     /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
     /// it. Hands the exchange back.
     pub fn run(mut self) -> Replayer {
-        while let Ok(Sequenced { block, replies }) = self.blocks.recv() {
-            let began = Instant::now();
-            // Only what is replayed has nobody's slots: it was counted when it was new.
-            let live = !replies.is_empty();
-            let told = &self.meter.matcher;
-            told.post_blocks_waiting(self.blocks.len());
-            let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
-            match self.replayer.apply(&block, &mut effects, &mut records) {
-                Ok(()) => {}
-                Err(Stop::Listener(never)) => match never {},
-                Err(Stop::Fault(fault)) => {
-                    tracing::error!(block = %block.first(), %fault, "block not applied");
-                    let reason = HaltReason::from(fault);
-                    self.halt.halt(reason);
-                    let waiting = replies.into_iter().flatten();
-                    refuse(waiting, Refusal::OutcomeUnknown(reason));
-                    return self.replayer;
+        let none = crossbeam_channel::never();
+        loop {
+            let trials = if self.held.is_none() { &self.trials } else { &none };
+            // Of two that are ready either may be taken, so neither waits for ever.
+            select! {
+                recv(self.blocks) -> sequenced => {
+                    let Ok(sequenced) = sequenced else { return self.replayer };
+                    if !self.apply(sequenced) {
+                        return self.replayer;
+                    }
                 }
+                recv(trials) -> trial => self.held = trial.ok(),
             }
-            let applied = Arc::new(AppliedBlock::new(effects, records));
-            if live {
-                let commands = block.records().iter().map(|record| &record.command);
-                for (command, applied) in commands.zip(applied.records()) {
-                    told.count(command, applied.effects);
-                }
-            }
-            self.due.post_results(self.replayer.results());
-            if let Err(reason) = self.projector.project(&applied, replies) {
+            self.try_held();
+        }
+    }
+
+    /// Answers the trial that waits, unless something is due: the sequencer journals that before
+    /// any command, and soon without one.
+    fn try_held(&mut self) {
+        let exchange = self.replayer.exchange();
+        let time = clock::now().max(exchange.time());
+        if exchange.next_due().is_some_and(|due| due <= time) {
+            return;
+        }
+        let Some(Trial { tried, once, told }) = self.held.take() else { return };
+        let effects = exchange.trial(tried, once, time);
+        let sequence = exchange.sequence().next();
+        let effects = effects.as_deref().map_err(|broken| *broken);
+        let applied = effects.map(|effects| Applied { sequence, time, effects });
+        told(&self.projector.read_model.read(), applied.as_ref().map_err(|broken| *broken));
+    }
+
+    /// Applies a block and has it folded and answered; false where that was the end.
+    fn apply(&mut self, Sequenced { block, replies }: Sequenced) -> bool {
+        let began = Instant::now();
+        // Only what is replayed has nobody's slots: it was counted when it was new.
+        let live = !replies.is_empty();
+        let told = &self.meter.matcher;
+        told.post_blocks_waiting(self.blocks.len());
+        let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+        match self.replayer.apply(&block, &mut effects, &mut records) {
+            Ok(()) => {}
+            Err(Stop::Listener(never)) => match never {},
+            Err(Stop::Fault(fault)) => {
+                tracing::error!(block = %block.first(), %fault, "block not applied");
+                let reason = HaltReason::from(fault);
                 self.halt.halt(reason);
-                return self.replayer;
-            }
-            self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
-            told.post_applied(self.replayer.exchange().sequence());
-            if live {
-                told.apply.count_since(began);
+                refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
+                return false;
             }
         }
-        self.replayer
+        let applied = Arc::new(AppliedBlock::new(effects, records));
+        if live {
+            let commands = block.records().iter().map(|record| &record.command);
+            for (command, applied) in commands.zip(applied.records()) {
+                told.count(command, applied.effects);
+            }
+        }
+        self.due.post_results(self.replayer.results());
+        if let Err(reason) = self.projector.project(&applied, replies) {
+            self.halt.halt(reason);
+            return false;
+        }
+        self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
+        told.post_applied(self.replayer.exchange().sequence());
+        if live {
+            told.apply.count_since(began);
+        }
+        true
     }
 }
 
@@ -110,6 +150,8 @@ mod tests {
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
+            trials: crossbeam_channel::never(),
+            held: None,
             projector: Projector {
                 read_model: Arc::new(RwLock::new(ReadModel::new())),
                 history: None,

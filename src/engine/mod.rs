@@ -30,24 +30,31 @@ use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use crate::exchange::command::Asked;
+use crate::exchange::command::{Asked, Once};
 use crate::exchange::effect::Applied;
+use crate::exchange::invariant::Broken;
+use crate::exchange::trial::Tried;
 use crate::projection::ReadModel;
 
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use past::Past;
-use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot};
+use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Told, Trial};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait.
 pub const INTAKE_MAX: usize = 8_192;
 
+/// Trials that may wait for the matcher; the next is refused at once. Few, because between two
+/// blocks it answers one of them at most while commands are waiting.
+pub const TRIALS_MAX: usize = 256;
+
 /// A caller's handle on a running engine. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine {
     intake: Sender<Intake>,
+    trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
@@ -142,6 +149,34 @@ impl Engine {
         let since = Instant::now();
         match self.intake.try_send(Intake::Command(Pending { asked, reply, since })) {
             Ok(()) => Ok(answer),
+            Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
+            Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
+        }
+    }
+
+    /// Says what a command would do now, without doing it: nothing is journaled or changed. `tell`
+    /// makes of its effects, with the sequence and time that its record would have, what the answer
+    /// needs; it sees the read model as it is before them, whose watermark is the last record that
+    /// the trial knows of. Costs the matcher as much as the command would.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`], though never that its outcome is unknown.
+    pub async fn try_out<T: Send + 'static>(
+        &self,
+        tried: Tried,
+        once: Option<Box<Once>>,
+        tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if let Some(reason) = self.halt.reason() {
+            return Err(Refusal::JournalUnavailable(reason));
+        }
+        let (shows, seen) = oneshot::channel();
+        let told: Told = Box::new(move |view, applied| {
+            // The caller may have gone away meanwhile.
+            drop(shows.send(tell(view, applied)));
+        });
+        match self.trials.try_send(Trial { tried, once, told }) {
+            Ok(()) => seen.await.map_err(|_| self.halt.not_taken()),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
         }

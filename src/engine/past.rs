@@ -59,13 +59,13 @@ pub enum PastError {
 pub struct Bounds {
     /// Most records replayed for one question.
     pub records: u64,
-    /// Most questions answered at once.
+    /// Most questions answered at once; the public's are one fewer.
     pub askers: usize,
 }
 
 impl Bounds {
-    /// The bounds of a server. A million records replay in a second or two, which is as long as a
-    /// reader waits for an answer; twice the distance between two snapshots, so that one that is
+    /// The bounds of a server. A million records replay while a reader waits (the rate is in
+    /// `benches/RESULTS.md`), and are twice the distance between two snapshots, so that one that is
     /// missing is no gap. Two at once: each takes a core from the exchange and a copy of its state.
     pub const STANDARD: Bounds = Bounds { records: 1_000_000, askers: 2 };
 }
@@ -147,11 +147,19 @@ impl Listener for UpTo {
 
 /// A place among those whose questions are answered at once, until it is dropped.
 #[derive(Debug)]
-pub struct Place(#[allow(dead_code, reason = "holding it is what it is for")] OwnedSemaphorePermit);
+#[allow(dead_code, reason = "holding it is what it is for")]
+pub struct Place {
+    place: OwnedSemaphorePermit,
+    public: Option<OwnedSemaphorePermit>,
+}
 
 /// Answers questions about the past. Clones share their bounds.
 #[derive(Debug, Clone)]
-pub struct Past(Arc<Archive>);
+pub struct Past {
+    archive: Arc<Archive>,
+    /// Whether whoever asks leaves a place free.
+    public: bool,
+}
 
 #[derive(Debug)]
 struct Archive {
@@ -160,6 +168,8 @@ struct Archive {
     states: Option<SnapshotFolder>,
     bounds: Bounds,
     places: Arc<Semaphore>,
+    /// All places but one: what the public may hold of them.
+    public: Arc<Semaphore>,
     /// The state that was asked for last: whoever asks again, for a moment not earlier, goes on
     /// from it. One only, as each is as large as the exchange.
     kept: Mutex<Option<Rebuilt>>,
@@ -169,16 +179,29 @@ impl Past {
     /// The past of this journal, with the states that were kept of it.
     pub fn new(reader: JournalReader, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
         let places = Arc::new(Semaphore::new(bounds.askers));
-        Past(Arc::new(Archive { reader, states, bounds, places, kept: Mutex::new(None) }))
+        let public = Arc::new(Semaphore::new(bounds.askers.saturating_sub(1)));
+        let kept = Mutex::new(None);
+        let archive = Arc::new(Archive { reader, states, bounds, places, public, kept });
+        Past { archive, public: false }
+    }
+
+    /// The same for the public, however many of them ask: one place is left to whoever runs the
+    /// venue, so that an audit does not wait for traders.
+    #[must_use]
+    pub fn for_the_public(&self) -> Past {
+        Past { archive: Arc::clone(&self.archive), public: true }
     }
 
     /// Takes a place, as every question does.
     ///
     /// # Errors
-    /// [`PastError::Busy`] if all are taken.
+    /// [`PastError::Busy`] if all that may be had are taken.
     pub fn enter(&self) -> Result<Place, PastError> {
-        let permit = Arc::clone(&self.0.places).try_acquire_owned();
-        permit.map(Place).map_err(|_| PastError::Busy)
+        let free = |places: &Arc<Semaphore>| {
+            Arc::clone(places).try_acquire_owned().map_err(|_| PastError::Busy)
+        };
+        let public = self.public.then(|| free(&self.archive.public)).transpose()?;
+        Ok(Place { place: free(&self.archive.places)?, public })
     }
 
     /// Rebuilds the state at a moment and looks at it.
@@ -236,7 +259,7 @@ impl Past {
         &self,
         answer: impl FnOnce(&Archive) -> Result<T, PastError> + Send + 'static,
     ) -> Result<T, PastError> {
-        let (place, archive) = (self.enter()?, Arc::clone(&self.0));
+        let (place, archive) = (self.enter()?, Arc::clone(&self.archive));
         // Whoever asked may go away: the place is free again when the work is done, not before.
         let asked = spawn_blocking(move || {
             let answered = answer(&archive);

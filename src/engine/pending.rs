@@ -9,8 +9,10 @@ use tokio::sync::oneshot;
 
 use super::halt::HaltReason;
 use crate::exchange::Exchange;
-use crate::exchange::command::{Asked, Record};
+use crate::exchange::command::{Asked, Once, Record};
 use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::invariant::Broken;
+use crate::exchange::trial::Tried;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Listener;
 use crate::projection::ReadModel;
@@ -61,6 +63,26 @@ pub struct Pending {
     pub reply: ReplySlot,
     /// When it was handed in: only ever told, never acted on.
     pub since: Instant,
+}
+
+/// What is made of a trial's effects, on the matcher's thread and with the read model as it is
+/// before them; everybody waits for it.
+pub type Told = Box<dyn FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) + Send>;
+
+/// A command that is only tried: it is not journaled and changes nothing.
+pub struct Trial {
+    /// What is tried.
+    pub tried: Tried,
+    /// The key under which it would be asked.
+    pub once: Option<Box<Once>>,
+    /// What to make of it.
+    pub told: Told,
+}
+
+impl fmt::Debug for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trial").field("tried", &self.tried).finish_non_exhaustive()
+    }
 }
 
 /// What the intake takes.

@@ -22,7 +22,7 @@ use super::projector::Projector;
 use super::restore::{self, Pages, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX};
+use super::{Engine, INTAKE_MAX, TRIALS_MAX};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -158,11 +158,14 @@ pub fn start_metered<J: Journal + 'static>(
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
+    let (trials, trials_asked) = bounded(TRIALS_MAX);
     let (replayed, replay_result) = bounded(1);
 
     let matcher = Matcher {
         replayer,
         blocks,
+        trials: trials_asked,
+        held: None,
         projector: Projector { read_model: Arc::clone(&read_model), history: history.clone() },
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
@@ -182,7 +185,9 @@ pub fn start_metered<J: Journal + 'static>(
         Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let engine = Engine { intake, read_model, halt, past, meter, snapshots: Arc::clone(&board) };
+    let snapshots_taken = Arc::clone(&board);
+    let engine =
+        Engine { intake, trials, read_model, halt, past, meter, snapshots: snapshots_taken };
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {

@@ -94,7 +94,10 @@ impl Exchange {
     }
 
     /// The resting orders that an order's limit reaches, in the order of matching.
-    fn reachable(&self, order: &Order) -> Result<impl Iterator<Item = Slot> + '_, Broken> {
+    pub(super) fn reachable(
+        &self,
+        order: &Order,
+    ) -> Result<impl Iterator<Item = Slot> + '_, Broken> {
         let book = &self.market_state(order.market)?.book;
         let (direction, limit) = (order.direction(), order.price);
         let side = direction.opposite();

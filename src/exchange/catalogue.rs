@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::fees::{FeeRate, Fees};
 use super::ids::{CategoryNo, EventNo};
 use super::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
@@ -99,6 +100,28 @@ pub struct MarketDraft {
     pub highlighted: bool,
     /// Seconds between the announced outcome and the pay-out in which it may be disputed.
     pub dispute_window_seconds: u32,
+    /// What trading costs.
+    pub fees: Fees,
+}
+
+impl MarketDraft {
+    /// A market without texts or fees, in no event, that pays out as soon as its outcome is
+    /// announced.
+    pub fn plain(deadline: TimeMs) -> Self {
+        MarketDraft {
+            questions: Localized::default(),
+            descriptions: Localized::default(),
+            yes_text: Localized::default(),
+            no_text: Localized::default(),
+            logo: String::new(),
+            deadline,
+            categories: Vec::new(),
+            event: None,
+            highlighted: false,
+            dispute_window_seconds: 0,
+            fees: Fees::NONE,
+        }
+    }
 }
 
 /// A change of an event's texts and flags; `None` leaves as it is.
@@ -137,6 +160,10 @@ pub struct MarketRevision {
     pub categories: Option<Vec<CategoryNo>>,
     /// Whether the market is shown first.
     pub highlighted: Option<bool>,
+    /// What a resting order pays. Only while the market is a DRAFT.
+    pub maker_fee: Option<FeeRate>,
+    /// What an incoming order pays. Only while the market is a DRAFT.
+    pub taker_fee: Option<FeeRate>,
 }
 
 /// What the rules need to know of categories and events.

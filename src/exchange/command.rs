@@ -17,6 +17,16 @@ pub enum Side {
     Sell,
 }
 
+impl Side {
+    /// The interface's name of the side.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Side::Buy => "BUY",
+            Side::Sell => "SELL",
+        }
+    }
+}
+
 /// Which way an order bets, and so its side of the market's one book (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
@@ -111,6 +121,17 @@ pub enum TimeInForce {
     FillOrKill,
 }
 
+impl TimeInForce {
+    /// The interface's name of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeInForce::GoodTillCancelled { .. } => "GTC",
+            TimeInForce::ImmediateOrCancel => "IOC",
+            TimeInForce::FillOrKill => "FOK",
+        }
+    }
+}
+
 /// What happens when an order meets its owner's own resting order (semantics 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SelfTradePrevention {
@@ -174,6 +195,31 @@ pub struct PlaceOrder {
     pub client_order_id: Option<Token>,
 }
 
+impl PlaceOrder {
+    /// An order with no conditions and no name that stands until it is cancelled.
+    pub const fn plain(
+        user: UserNo,
+        market: MarketNo,
+        wording: Wording,
+        price: Tick,
+        quantity: Lots,
+    ) -> Self {
+        PlaceOrder {
+            user,
+            market,
+            wording,
+            price,
+            quantity,
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+            client_order_id: None,
+        }
+    }
+}
+
 /// What may be asked: by one user, or by anybody. Later ones allow less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TradingMode {
@@ -212,6 +258,17 @@ pub enum Role {
     Trader,
     /// Also runs the venue.
     Operator,
+}
+
+impl Role {
+    /// The interface's name of the role.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Reader => "reader",
+            Role::Trader => "trader",
+            Role::Operator => "operator",
+        }
+    }
 }
 
 /// SHA-256 of an API key; the key itself is never journaled.

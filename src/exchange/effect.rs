@@ -34,6 +34,22 @@ pub enum CancelReason {
     HeartbeatExpired,
 }
 
+impl CancelReason {
+    /// The interface's code of the reason (semantics 4).
+    pub const fn code(self) -> &'static str {
+        match self {
+            CancelReason::User => "USER",
+            CancelReason::IocRemainder => "IOC_REMAINDER",
+            CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
+            CancelReason::SelfTrade => "SELF_TRADE",
+            CancelReason::Expired => "EXPIRED",
+            CancelReason::MarketClosed => "MARKET_CLOSED",
+            CancelReason::MarketVoided => "MARKET_VOIDED",
+            CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
+        }
+    }
+}
+
 /// One of the two orders of a trade, as the trade left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Party {
@@ -43,6 +59,8 @@ pub struct Party {
     pub user: UserNo,
     /// What of the order is still to be filled. Zero: the order is filled.
     pub remaining: Lots,
+    /// What the owner paid for the trade besides.
+    pub fee: Money,
 }
 
 /// Two orders met.

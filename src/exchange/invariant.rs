@@ -7,6 +7,7 @@ use super::Exchange;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::ids::{MarketNo, UserNo};
+use super::orders::Order;
 use super::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
 /// Something that can never happen has happened: a defect of this program, or a journal that it
@@ -79,10 +80,13 @@ impl Exchange {
         Ok(())
     }
 
-    /// Accounts plus 1.00 a pair outstanding equal deposits less withdrawals; yes contracts equal
-    /// no contracts in every market.
+    /// Accounts, 1.00 a pair outstanding and the fees paid equal deposits less withdrawals; yes
+    /// contracts equal no contracts in every market.
     fn check_money(&self) -> Result<(), Broken> {
-        let mut total = MoneySum::ZERO;
+        let mut total = self.ledger.fees();
+        if total < MoneySum::ZERO {
+            return Err(Broken::Negative);
+        }
         let mut costs: BTreeMap<UserNo, MoneySum> = BTreeMap::new();
         for (_, account) in self.ledger.accounts() {
             if account.available.is_negative() || account.reserved.is_negative() {
@@ -131,9 +135,9 @@ impl Exchange {
                 return Err(Broken::QuantityNotConserved);
             }
             let direction = order.direction();
+            self.check_fees(order)?;
             let needed = cash.entry(order.user).or_default();
-            let price = direction.own_price(order.price);
-            *needed = needed.plus(price.times(order.backing.cash)?)?;
+            *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());
             let needed = contracts.entry(holding).or_default();
             *needed = needed.plus(order.backing.contracts)?;
@@ -156,6 +160,15 @@ impl Exchange {
         }
         let unmet = contracts.into_values().any(|lots| !lots.is_zero());
         if unmet { Err(Broken::BackingMismatch) } else { Ok(()) }
+    }
+
+    /// For fees is set aside at most what those of the order's cash-backed part can come to.
+    fn check_fees(&self, order: &Order) -> Result<(), Broken> {
+        let fees = self.market(order.market).ok_or(Broken::Dangling)?.fees;
+        let most = fees.reserve(order.direction(), order.price, order.backing.cash)?;
+        let set_aside = order.backing.fees;
+        let within = !set_aside.is_negative() && set_aside <= most;
+        if within { Ok(()) } else { Err(Broken::BackingMismatch) }
     }
 
     /// A book is never crossed, its levels add up, and only a live market has one.

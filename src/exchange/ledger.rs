@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::catalogue::Outcome;
 use super::command::Direction;
 use super::effect::Holding;
+use super::fees::{Charge, Fees};
 use super::ids::{MarketNo, UserNo};
 use super::invariant::Broken;
 use super::orders::Backing;
@@ -32,7 +33,7 @@ pub struct Position {
     pub yes: Holding,
     /// No contracts.
     pub no: Holding,
-    /// Proceeds, merged pairs and pay-outs so far, less the cost they took.
+    /// Proceeds, merged pairs and pay-outs so far, less the cost they took and all fees.
     pub realised: MoneySum,
 }
 
@@ -100,10 +101,17 @@ pub struct Purse {
 }
 
 impl Purse {
-    /// What would back an order: free contracts of the outcome it closes, then cash.
-    pub fn backing_for(&self, direction: Direction, quantity: Lots) -> Result<Backing, Broken> {
+    /// What would back an order with this limit, a price of yes, in a market with these fees: free
+    /// contracts of the outcome it closes, then cash.
+    pub fn backing_for(
+        &self,
+        (direction, limit): (Direction, Tick),
+        quantity: Lots,
+        fees: Fees,
+    ) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.position.holding(direction.closes()).free()?);
-        Ok(Backing { contracts, cash: quantity.minus(contracts)? })
+        let cash = quantity.minus(contracts)?;
+        Ok(Backing { contracts, cash, fees: fees.reserve(direction, limit, cash)? })
     }
 
     /// Whether there is cash for the cash-backed part of an order with this limit.
@@ -132,8 +140,14 @@ impl Purse {
     }
 
     /// Settles this side of a trade at yes-price `price`, using the part of the order's backing
-    /// that the trade takes.
-    fn fill(&mut self, order: Terms, price: Tick, part: Backing) -> Result<(), Broken> {
+    /// that the trade takes, and pays its fee.
+    fn fill(
+        &mut self,
+        order: Terms,
+        price: Tick,
+        part: Backing,
+        charge: Charge,
+    ) -> Result<(), Broken> {
         let direction = order.direction;
         let own_price = direction.own_price(price);
 
@@ -150,6 +164,10 @@ impl Purse {
         let paid = own_price.times(part.cash)?;
         self.account.reserved = self.account.reserved.take(set_aside)?;
         self.account.available = self.account.available.plus(set_aside.take(paid)?)?;
+        let Charge { from_proceeds, from_reserve, released } = charge;
+        self.account.available = self.account.available.take(from_proceeds)?.plus(released)?;
+        self.account.reserved = self.account.reserved.take(from_reserve)?.take(released)?;
+        self.position.realised = self.position.realised.minus(charge.fee()?)?;
         if !part.cash.is_zero() {
             let gains = self.position.holding_mut(direction.gains());
             gains.receive(part.cash, paid, order.copy_from)?;
@@ -188,9 +206,9 @@ impl Terms {
         self.direction.own_price(self.limit)
     }
 
-    /// The cash that backs an order.
+    /// The cash that backs an order, what its fees may come to included.
     pub fn cash(self, backing: Backing) -> Result<Money, Broken> {
-        Ok(self.own_limit().times(backing.cash)?)
+        Ok(self.own_limit().times(backing.cash)?.plus(backing.fees)?)
     }
 }
 
@@ -226,6 +244,8 @@ pub struct Ledger {
     costs: Vec<MoneySum>,
     markets: Vec<Holders>,
     net_deposits: MoneySum,
+    /// What trading has cost, the operator's.
+    fees: MoneySum,
 }
 
 impl Ledger {
@@ -263,6 +283,11 @@ impl Ledger {
     /// All deposits less all withdrawals.
     pub const fn net_deposits(&self) -> MoneySum {
         self.net_deposits
+    }
+
+    /// All fees paid.
+    pub const fn fees(&self) -> MoneySum {
+        self.fees
     }
 
     /// Adds money from outside.
@@ -317,9 +342,11 @@ impl Ledger {
         order: Terms,
         price: Tick,
         part: Backing,
+        charge: Charge,
     ) -> Result<Purse, Broken> {
         let mut purse = self.purse(user, market)?;
-        purse.fill(order, price, part)?;
+        purse.fill(order, price, part, charge)?;
+        self.fees = self.fees.plus(charge.fee()?)?;
         self.put(user, market, purse)?;
         Ok(purse)
     }

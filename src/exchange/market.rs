@@ -4,6 +4,7 @@ use super::book::Book;
 use super::catalogue::{MarketRevision, Outcome};
 use super::due::Due;
 use super::effect::{CancelReason, Effect};
+use super::fees::Fees;
 use super::ids::MarketNo;
 use super::invariant::Broken;
 use super::lifecycle::{MarketStatus, Trigger};
@@ -20,6 +21,8 @@ pub struct Market {
     pub deadline: TimeMs,
     /// Seconds in which an announced outcome may be disputed.
     pub dispute_window_seconds: u32,
+    /// What trading costs; fixed once it is published.
+    pub fees: Fees,
     /// The end of the running dispute window; only while RESOLVED.
     pub window_end: Option<TimeMs>,
     /// The announced outcome; stays when it is disputed or the market voided.
@@ -30,11 +33,12 @@ pub struct Market {
 
 impl Market {
     /// A market just created.
-    pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> Market {
+    pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> Market {
         Market {
             status: MarketStatus::Draft,
             deadline,
             dispute_window_seconds,
+            fees,
             window_end: None,
             winner: None,
             book: Book::default(),
@@ -156,6 +160,15 @@ impl Exchange {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
         let state = self.market(market).ok_or(Reject::MarketNotFound)?;
+        let before = state.fees;
+        let fees = Fees {
+            maker: revision.maker_fee.unwrap_or(before.maker),
+            taker: revision.taker_fee.unwrap_or(before.taker),
+        };
+        let names_fees = revision.maker_fee.is_some() || revision.taker_fee.is_some();
+        if names_fees && state.status != MarketStatus::Draft {
+            return Err(Stop::Refused(Reject::InvalidTransition));
+        }
         if let Some(deadline) = revision.deadline {
             if deadline <= at.time {
                 return Err(Stop::Refused(Reject::DeadlineNotInFuture));
@@ -166,6 +179,7 @@ impl Exchange {
             }
             self.set_deadline(market, deadline)?;
         }
+        self.market_mut(market)?.fees = fees;
         effects.push(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
         Ok(())
     }

@@ -6,11 +6,12 @@ use super::admission::admit_backing;
 use super::command::{PlaceOrder, SelfTradePrevention, TimeInForce};
 use super::due::Due;
 use super::effect::{CancelReason, Effect, Party, Trade};
+use super::fees::{Charge, FeeRate, Fees};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Position, Terms};
+use super::ledger::{Position, Purse, Terms};
 use super::lifecycle::MarketStatus;
-use super::orders::{Order, Slot};
+use super::orders::{Backing, Order, Slot};
 use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
@@ -20,6 +21,30 @@ impl Order {
     pub(super) fn terms(&self) -> Terms {
         Terms { direction: self.direction(), limit: self.price, copy_from: self.copy_from }
     }
+
+    /// Charges a fill of it: see [`Backing::charge`].
+    fn charge(
+        &mut self,
+        part: Backing,
+        price: Tick,
+        rates: (FeeRate, Fees),
+    ) -> Result<Charge, Broken> {
+        let limit = (self.direction(), self.price);
+        self.backing.charge(limit, part, price, rates)
+    }
+}
+
+/// What an amend makes of an order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amendment {
+    /// As it stands.
+    pub before: Order,
+    /// As it would be, backed anew.
+    pub order: Order,
+    /// Its owner's, with what backs the order released and not yet set aside anew.
+    pub purse: Purse,
+    /// Whether it keeps its place in the queue.
+    pub kept_place: bool,
 }
 
 impl Exchange {
@@ -30,19 +55,42 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
-        let mut purse = self.admit_order(terms, at)?;
-        let backing = purse.backing_for(terms.wording.direction(), terms.quantity)?;
-        let mut order = Order::new(OrderNo(at.sequence), terms, backing);
+        let (order, purse) = self.admit_placing(terms, at)?;
+        Ok(self.carry_placing(terms, order, purse, at, effects)?)
+    }
+
+    /// The order that these terms make, and its owner's purse before it is backed. Every check of
+    /// an order is here.
+    pub(super) fn admit_placing(
+        &self,
+        terms: &PlaceOrder,
+        at: Stamp,
+    ) -> Result<(Order, Purse), Stop> {
+        let purse = self.admit_order(terms, at)?;
+        let fees = self.market_state(terms.market)?.fees;
+        let limit = (terms.wording.direction(), terms.wording.yes_price(terms.price));
+        let backing = purse.backing_for(limit, terms.quantity, fees)?;
+        let order = Order::new(OrderNo(at.sequence), terms, backing);
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
         self.admit_crossing(&order, at)?;
+        Ok((order, purse))
+    }
 
+    /// What comes of an order that was admitted.
+    pub(super) fn carry_placing(
+        &mut self,
+        terms: &PlaceOrder,
+        mut order: Order,
+        mut purse: Purse,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
         effects.push(Effect::OrderAccepted { order: order.no, terms: *terms });
         if terms.time_in_force == TimeInForce::FillOrKill && !self.fillable(&order, at)? {
-            self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects)?;
-            return Ok(());
+            return self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects);
         }
-        purse.lock(order.terms(), backing)?;
+        purse.lock(order.terms(), order.backing)?;
         self.ledger.put(order.user, order.market, purse)?;
         let stopped = self.match_incoming(&mut order, at, effects)?;
         let leftover = match terms.time_in_force {
@@ -51,7 +99,7 @@ impl Exchange {
                 stopped.or(Some(CancelReason::IocRemainder))
             }
         };
-        Ok(self.finish_incoming(order, leftover, effects)?)
+        self.finish_incoming(order, leftover, effects)
     }
 
     /// Changes a resting order. Same price and no larger a quantity keeps its place in the queue;
@@ -64,6 +112,18 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        let amendment = self.admit_amending((user, no), price, quantity, at)?;
+        Ok(self.carry_amending(&amendment, at, effects)?)
+    }
+
+    /// What an amend makes of an order. Every check of an amend is here.
+    pub(super) fn admit_amending(
+        &self,
+        (user, no): (UserNo, OrderNo),
+        price: Option<Tick>,
+        quantity: Option<Lots>,
+        at: Stamp,
+    ) -> Result<Amendment, Stop> {
         self.known_user(user)?;
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
@@ -76,6 +136,7 @@ impl Exchange {
         if state.status_at(at.time) != MarketStatus::Active {
             return Err(Stop::Refused(Reject::MarketNotActive));
         }
+        let fees = state.fees;
         let mut order = before;
         order.price = price.map_or(before.price, |price| before.wording.yes_price(price));
         order.quantity = quantity.unwrap_or(before.quantity);
@@ -88,13 +149,27 @@ impl Exchange {
 
         let mut purse = self.ledger.purse(user, order.market)?;
         purse.release(before.terms(), before.backing)?;
-        order.backing = purse.backing_for(order.direction(), remaining)?;
+        order.backing = purse.backing_for((order.direction(), order.price), remaining, fees)?;
         admit_backing(&order, &purse)?;
         self.admit_exposure(&order, &purse)?;
         if !kept_place {
             self.admit_crossing(&order, at)?;
         }
+        Ok(Amendment { before, order, purse, kept_place })
+    }
 
+    /// What comes of an amend that was admitted.
+    pub(super) fn carry_amending(
+        &mut self,
+        amendment: &Amendment,
+        at: Stamp,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let Amendment { before, mut order, mut purse, kept_place } = *amendment;
+        let Order { no, user, .. } = order;
+        let slot = self.orders.find(no).ok_or(Broken::Dangling)?;
+        let (remaining_before, remaining) =
+            (before.backing.remaining()?, order.backing.remaining()?);
         effects.push(Effect::OrderAmended {
             order: no,
             user,
@@ -115,13 +190,13 @@ impl Exchange {
             self.market_mut(order.market)?.book.reduce(side, order.price, less)?;
             *self.orders.get_mut(slot)? = order;
             self.tell_position(user, order.market, effects)?;
-            return Ok(self.tell_account(user, effects)?);
+            return self.tell_account(user, effects);
         }
         self.unlink(slot)?;
         self.tell_position(user, order.market, effects)?;
         // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
-        Ok(self.finish_incoming(order, stopped, effects)?)
+        self.finish_incoming(order, stopped, effects)
     }
 
     /// Cancels a resting order.
@@ -206,19 +281,22 @@ impl Exchange {
         index: TradeIndex,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
+        let fees = self.market_state(taker.market)?.fees;
         let maker = self.orders.get_mut(slot)?;
         // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
         maker.filled = maker.filled.plus(quantity)?;
+        // Script pitfall_maker_price.
+        let (market, price) = (taker.market, maker.price);
+        let maker_charge = maker.charge(maker_part, price, (fees.maker, fees))?;
         let maker = *maker;
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
+        let taker_charge = taker.charge(taker_part, price, (fees.taker, fees))?;
 
-        // Script pitfall_maker_price.
-        let (market, price) = (taker.market, maker.price);
-        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part)?;
-        self.ledger.fill(taker.user, market, taker.terms(), price, taker_part)?;
+        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part, maker_charge)?;
+        self.ledger.fill(taker.user, market, taker.terms(), price, taker_part, taker_charge)?;
         self.market_mut(market)?.book.reduce(maker.direction(), price, quantity)?;
         let maker_remaining = maker.backing.remaining()?;
         if maker_remaining.is_zero() {
@@ -234,8 +312,14 @@ impl Exchange {
                 order: taker.no,
                 user: taker.user,
                 remaining: taker.backing.remaining()?,
+                fee: taker_charge.fee()?,
             },
-            maker: Party { order: maker.no, user: maker.user, remaining: maker_remaining },
+            maker: Party {
+                order: maker.no,
+                user: maker.user,
+                remaining: maker_remaining,
+                fee: maker_charge.fee()?,
+            },
         }));
         self.tell_owner(&maker, effects)
     }

@@ -17,6 +17,7 @@ pub mod effect;
 pub mod reject;
 pub mod catalogue;
 pub mod lifecycle;
+pub mod fees;
 pub mod orders;
 pub mod book;
 pub mod ledger;
@@ -27,6 +28,7 @@ pub mod matching;
 pub mod venue;
 pub mod repeats;
 pub mod standing;
+pub mod trial;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -46,7 +48,7 @@ use reject::Reject;
 use repeats::Repeats;
 use rules::Rules;
 use standing::Standings;
-use units::{Sequence, Tick, TimeMs};
+use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
 /// The whole state of a venue, and the only way to change it.
@@ -149,6 +151,11 @@ impl Exchange {
         self.orders.count()
     }
 
+    /// All fees that trades have cost, which are the operator's.
+    pub const fn fees(&self) -> MoneySum {
+        self.ledger.fees()
+    }
+
     /// All markets with their numbers.
     fn markets_numbered(&self) -> impl Iterator<Item = (MarketNo, &Market)> {
         (0..).map(MarketNo).zip(&self.markets)
@@ -176,8 +183,10 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
+        let came = self.carry_out(record, at, effects);
+        // After it, so that a trial of the record, which forgets nothing, sees what it saw.
         self.forget_repeats(at.time);
-        match self.carry_out(record, at, effects) {
+        match came {
             Ok(()) => Ok(()),
             Err(Stop::Refused(_)) if effects.len() != effects_before => Err(Broken::RefusedLate),
             Err(Stop::Refused(reject)) => {
@@ -201,10 +210,12 @@ impl Exchange {
             effects.push(Effect::Repeated { first });
             return Ok(());
         }
+        self.admit_names(record)?;
         self.dispatch(&record.command, at, effects)?;
         // An order that was refused or never taken has no name; see `Repeats`.
         if effects.len() != before {
-            self.remember(record, at, effects)?;
+            self.remember(record, at)?;
+            effects.extend(self.kept_until(record, at)?);
         }
         Ok(())
     }
@@ -271,8 +282,8 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
-    use super::catalogue::{Localized, MarketDraft, Outcome};
-    use super::command::{Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording};
+    use super::catalogue::{MarketDraft, Outcome};
+    use super::command::{PlaceOrder, Side, Wording};
     use super::units::{Lots, Money};
     use super::*;
 
@@ -290,34 +301,17 @@ mod tests {
     }
 
     fn buy(user: u32, outcome: Outcome, ticks: u8, contracts: u64) -> Command {
-        Command::PlaceOrder(PlaceOrder {
-            user: UserNo(user),
-            market: MarketNo(0),
-            wording: Wording { outcome, side: Side::Buy },
-            price: Tick::new(ticks).unwrap(),
-            quantity: Lots::contracts(contracts),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        })
+        Command::PlaceOrder(PlaceOrder::plain(
+            UserNo(user),
+            MarketNo(0),
+            Wording { outcome, side: Side::Buy },
+            Tick::new(ticks).unwrap(),
+            Lots::contracts(contracts),
+        ))
     }
 
     fn open_ended() -> MarketDraft {
-        MarketDraft {
-            questions: Localized::default(),
-            descriptions: Localized::default(),
-            yes_text: Localized::default(),
-            no_text: Localized::default(),
-            logo: String::new(),
-            deadline: TimeMs::MAX,
-            categories: Vec::new(),
-            event: None,
-            highlighted: false,
-            dispute_window_seconds: 0,
-        }
+        MarketDraft::plain(TimeMs::MAX)
     }
 
     /// A refusal would let a replay go on and refuse every record after it.

@@ -5,7 +5,7 @@ pub(super) mod image;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
-use super::units::{Lots, Sequence, Tick, TimeMs};
+use super::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused and never shape an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Backing {
     pub contracts: Lots,
     /// Backed by cash at the order's own price.
     pub cash: Lots,
+    /// Cash for the fees of the part that cash backs.
+    pub fees: Money,
 }
 
 impl Backing {
@@ -26,10 +28,11 @@ impl Backing {
         Ok(self.contracts.plus(self.cash)?)
     }
 
-    /// Splits off the backing of the next `quantity` to be filled: contracts first.
+    /// Splits off the backing of the next `quantity` to be filled: contracts first. What is set
+    /// aside for fees stays; [`Order::charge`] says what of it the fill takes.
     pub fn take(&mut self, quantity: Lots) -> Result<Backing, Broken> {
         let contracts = quantity.min(self.contracts);
-        let part = Backing { contracts, cash: quantity.minus(contracts)? };
+        let part = Backing { contracts, cash: quantity.minus(contracts)?, fees: Money::ZERO };
         self.contracts = self.contracts.minus(part.contracts)?;
         self.cash = self.cash.minus(part.cash)?;
         Ok(part)

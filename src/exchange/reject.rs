@@ -16,6 +16,9 @@ pub enum Reject {
     /// The user gave this client order id to another order, which is open or not a day old.
     #[error("this client order id belongs to another order")]
     ClientOrderIdReused,
+    /// As many client order ids and idempotency keys of the user's are remembered as may be.
+    #[error("too many client order ids and idempotency keys in one day")]
+    TooManyNames,
     /// No such user.
     #[error("no such user")]
     UserNotFound,
@@ -93,11 +96,12 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 28] = [
+    pub const ALL: [Reject; 29] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
         Reject::IdempotencyKeyReused,
         Reject::ClientOrderIdReused,
+        Reject::TooManyNames,
         Reject::UserNotFound,
         Reject::TradingReadOnly,
         Reject::TradingCancelOnly,
@@ -135,6 +139,7 @@ impl Reject {
             Reject::TradingCancelOnly => "TRADING_CANCEL_ONLY",
             Reject::HeartbeatExpired => "HEARTBEAT_EXPIRED",
             Reject::ClientOrderIdReused => "CLIENT_ORDER_ID_REUSED",
+            Reject::TooManyNames => "TOO_MANY_NAMES",
             Reject::KeyNotFound => "KEY_NOT_FOUND",
             Reject::KeyTaken => "KEY_TAKEN",
             Reject::CategoryNotFound => "CATEGORY_NOT_FOUND",

@@ -3,8 +3,9 @@
 //!
 //! A name is known by a fingerprint of 16 bytes, so that what a day's names cost does not depend on
 //! how long they are, and so that nobody can choose names that share a place in the table. Names
-//! are forgotten a few at a time as records come: how many are still held shapes no outcome,
-//! because every look-up asks whether the name still counts.
+//! are forgotten a few at a time as records come; every look-up asks whether the name still
+//! counts. How many of a user's are held is bounded: a day is promised for each, so whoever has
+//! used up the bound is refused new ones, and nobody's are forgotten early.
 
 mod image;
 
@@ -107,6 +108,8 @@ impl Fingerprint {
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
+    /// Whose it is.
+    user: UserNo,
     /// What was asked under it.
     body: Fingerprint,
     /// First moment at which it no longer counts, unless its order stands.
@@ -133,6 +136,8 @@ pub struct Repeats {
     known: FxHashMap<Fingerprint, Known>,
     /// Every name, in order of time.
     ends: VecDeque<End>,
+    /// How many are known of each user who has any. Looked up, never walked.
+    held: FxHashMap<UserNo, u32>,
 }
 
 impl Repeats {
@@ -142,7 +147,8 @@ impl Repeats {
         let known = |end: &&End| self.known.get(&end.name);
         let stands = |end: &&End| known(end).is_some_and(|known| known.begins_with(end.first));
         let alive = self.ends.iter().filter(stands).count();
-        if sorted && alive == self.known.len() { Ok(()) } else { Err(Broken::Dangling) }
+        let counted = self.counted() == self.held;
+        if sorted && counted && alive == self.known.len() { Ok(()) } else { Err(Broken::Dangling) }
     }
 
     /// Whether nothing was named.
@@ -150,13 +156,58 @@ impl Repeats {
         self.ends.is_empty()
     }
 
+    /// How many names each user has.
+    fn counted(&self) -> FxHashMap<UserNo, u32> {
+        let mut held: FxHashMap<UserNo, u32> = FxHashMap::default();
+        for end in &self.ends {
+            let known = self.known.get(&end.name);
+            if let Some(known) = known.filter(|known| known.begins_with(end.first)) {
+                let count = held.entry(known.user).or_default();
+                *count = count.saturating_add(known.count());
+            }
+        }
+        held
+    }
+
+    /// How many names of a user's are held.
+    fn held_of(&self, user: UserNo) -> u32 {
+        self.held.get(&user).copied().unwrap_or_default()
+    }
+
     fn add(&mut self, name: Fingerprint, known: Known, first: Sequence) {
         self.ends.push_back(End { at: known.until, name, first });
-        self.known.insert(name, known);
+        self.count(known.user, known.count());
+        if let Some(before) = self.known.insert(name, known) {
+            self.count_off(before.user, before.count());
+        }
+    }
+
+    fn remove(&mut self, name: Fingerprint) {
+        if let Some(known) = self.known.remove(&name) {
+            self.count_off(known.user, known.count());
+        }
+    }
+
+    fn count(&mut self, user: UserNo, names: u32) {
+        let held = self.held.entry(user).or_default();
+        *held = held.saturating_add(names);
+    }
+
+    fn count_off(&mut self, user: UserNo, names: u32) {
+        let left = self.held_of(user).saturating_sub(names);
+        if left == 0 {
+            self.held.remove(&user);
+        } else {
+            self.held.insert(user, left);
+        }
     }
 }
 
 impl Known {
+    fn count(&self) -> u32 {
+        u32::try_from(self.firsts.len()).unwrap_or(u32::MAX)
+    }
+
     fn begins_with(&self, first: Sequence) -> bool {
         self.firsts.first().is_some_and(|(_, sequence)| *sequence == first)
     }
@@ -212,41 +263,62 @@ impl Exchange {
         order.is_some_and(|order| matches!(self.gone(order, now), Ok(None)))
     }
 
-    /// Keeps in mind the names under which a record did something.
-    pub(super) fn remember(
-        &mut self,
-        record: &Record,
-        at: Stamp,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Stop> {
-        let order = match &record.command {
-            Command::PlaceOrder(terms) => {
-                order_name(terms).map(|name| (name, Fingerprint::of_order(terms)))
-            }
+    /// Whether there is room for the names that a record gives.
+    pub(super) fn admit_names(&self, record: &Record) -> Result<(), Reject> {
+        let ordering = match &record.command {
+            Command::PlaceOrder(terms) => terms.client_order_id.map(|_| terms.user),
             _ => None,
         };
-        if order.is_none() && record.once.is_none() {
-            return Ok(());
+        let asking = record.once.as_ref().map(|once| once.caller);
+        // Somebody who gives two at once is held to one more than the bound at most.
+        let max = self.rules.as_ref().map_or(u32::MAX, |rules| rules.user_names_max);
+        let room = |user| self.repeats.held_of(user) < max;
+        let all = ordering.into_iter().chain(asking).all(room);
+        if all { Ok(()) } else { Err(Reject::TooManyNames) }
+    }
+
+    /// What is said of a record that has a name, and for how long that counts.
+    pub(super) fn kept_until(&self, record: &Record, at: Stamp) -> Result<Option<Effect>, Reject> {
+        let ordering = match &record.command {
+            Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
+            _ => false,
+        };
+        if !ordering && record.once.is_none() {
+            return Ok(None);
         }
-        let window = self.rules_in_force()?.repeat_window_seconds;
-        let until = at.time.after_seconds(window);
-        if let Some((name, body)) = order {
+        Ok(Some(Effect::AnswerKept { until: self.names_end(at)? }))
+    }
+
+    /// The first moment at which a name that is given now no longer counts.
+    fn names_end(&self, at: Stamp) -> Result<TimeMs, Reject> {
+        Ok(at.time.after_seconds(self.rules_in_force()?.repeat_window_seconds))
+    }
+
+    /// Keeps in mind the names under which a record did something.
+    pub(super) fn remember(&mut self, record: &Record, at: Stamp) -> Result<(), Stop> {
+        let until = self.names_end(at)?;
+        if let Command::PlaceOrder(terms) = &record.command
+            && let Some(name) = order_name(terms)
+        {
+            let (user, body) = (terms.user, Fingerprint::of_order(terms));
             let firsts = vec![(0, at.sequence)];
-            self.repeats.add(name, Known { body, until, firsts, order: true }, at.sequence);
+            let known = Known { user, body, until, firsts, order: true };
+            self.repeats.add(name, known, at.sequence);
         }
         if let Some(once) = &record.once {
             let (name, first) = (key_name(once), (once.part, at.sequence));
             let in_force = self.name_in_force(name, at.time).is_some();
+            let user = once.caller;
             if let Some(known) = self.repeats.known.get_mut(&name).filter(|_| in_force) {
                 // A key ends a day after the first of its parts.
                 known.firsts.push(first);
+                self.repeats.count(user, 1);
             } else {
-                let known =
-                    Known { body: key_body(once), until, firsts: vec![first], order: false };
+                let (body, firsts) = (key_body(once), vec![first]);
+                let known = Known { user, body, until, firsts, order: false };
                 self.repeats.add(name, known, at.sequence);
             }
         }
-        effects.push(Effect::AnswerKept { until });
         Ok(())
     }
 
@@ -264,8 +336,85 @@ impl Exchange {
                 let at = now.after_seconds(window);
                 self.repeats.ends.push_back(End { at, ..end });
             } else {
-                self.repeats.known.remove(&end.name);
+                self.repeats.remove(end.name);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::command::BodyHash;
+    use crate::exchange::rules::Rules;
+    use crate::exchange::units::Money;
+
+    const ANN: UserNo = UserNo(0);
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+    /// A deposit of the operator's, or anybody's, under this key.
+    fn under(exchange: &mut Exchange, caller: UserNo, key: &str, at_ms: i64) -> Vec<Effect> {
+        let (key, body) = (Token::new(key).unwrap(), BodyHash([1; 32]));
+        let record = Record {
+            sequence: exchange.sequence().next(),
+            time: TimeMs::new(at_ms).unwrap(),
+            once: Some(Box::new(Once { caller, key, part: 0, body })),
+            command: Command::Deposit { user: ANN, amount: Money::new(1) },
+        };
+        let mut effects = Vec::new();
+        exchange.apply(&record, &mut effects).unwrap();
+        effects
+    }
+
+    fn venue() -> Exchange {
+        let mut exchange = Exchange::new();
+        let user =
+            || Command::CreateUser { profile_name: String::new(), profile_pic: String::new() };
+        for command in [Command::OpenVenue(Rules::current()), user(), user()] {
+            let sequence = exchange.sequence().next();
+            let record = Record { sequence, time: TimeMs::default(), once: None, command };
+            exchange.apply(&record, &mut Vec::new()).unwrap();
+        }
+        exchange
+    }
+
+    #[test]
+    fn whoever_has_as_many_names_as_may_be_gets_no_more_until_they_are_a_day_old() {
+        let mut exchange = venue();
+        let refused = [Effect::Refused(Reject::TooManyNames)];
+        assert!(under(&mut exchange, ANN, "first", 1).len() > 1);
+        // As if she had given so many.
+        exchange.repeats.held.insert(ANN, Rules::current().user_names_max);
+        assert_eq!(under(&mut exchange, ANN, "more", 2), refused);
+        // What she has named is still known, and nobody else is concerned.
+        let first = Effect::Repeated { first: Sequence::new(4) };
+        assert_eq!(under(&mut exchange, ANN, "first", 3), [first]);
+        assert!(under(&mut exchange, UserNo(1), "more", 3).len() > 1);
+        // Refused once more, but with this record the first is forgotten.
+        assert_eq!(under(&mut exchange, ANN, "more", DAY_MS + 1), refused);
+        assert!(under(&mut exchange, ANN, "more", DAY_MS + 1).len() > 1);
+        assert_eq!(exchange.repeats.held_of(ANN), Rules::current().user_names_max);
+    }
+
+    #[test]
+    fn names_are_counted_by_user_and_part_and_counted_off() {
+        let mut exchange = venue();
+        for (key, part) in [("a", 0), ("a", 1), ("b", 0)] {
+            let (key, body) = (Token::new(key).unwrap(), BodyHash([1; 32]));
+            let record = Record {
+                sequence: exchange.sequence().next(),
+                time: TimeMs::default(),
+                once: Some(Box::new(Once { caller: ANN, key, part, body })),
+                command: Command::Deposit { user: ANN, amount: Money::new(1) },
+            };
+            exchange.apply(&record, &mut Vec::new()).unwrap();
+        }
+        assert_eq!(exchange.repeats.held_of(ANN), 3);
+        exchange.check().unwrap();
+        let image = exchange.image().unwrap();
+        assert_eq!(Exchange::from_image(&image).unwrap().repeats.held, exchange.repeats.held);
+        under(&mut exchange, UserNo(1), "c", DAY_MS);
+        assert_eq!((exchange.repeats.held_of(ANN), exchange.repeats.held_of(UserNo(1))), (0, 1));
+        exchange.check().unwrap();
     }
 }

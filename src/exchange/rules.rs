@@ -33,6 +33,9 @@ pub struct Rules {
     /// For how long at least a client order id or an idempotency key is remembered, in seconds of
     /// the records' time (semantics 8: a day).
     pub repeat_window_seconds: u32,
+    /// Client order ids and idempotency keys of one user that are remembered at once, each part of
+    /// a key for one; the next is refused until some are so old that they no longer count.
+    pub user_names_max: u32,
 }
 
 impl Rules {
@@ -45,6 +48,8 @@ impl Rules {
             venue_open_orders_max: VENUE_OPEN_ORDERS_CEILING,
             money_supply_max: MONEY_SUPPLY_CEILING,
             repeat_window_seconds: 24 * 60 * 60,
+            // Eleven new ones a second, day and night.
+            user_names_max: 1_000_000,
         }
     }
 

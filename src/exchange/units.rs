@@ -550,7 +550,7 @@ fn div_half_even(numerator: u128, denominator: u128) -> Option<u128> {
 }
 
 /// Reads digits, optionally `.` and 1 to `decimals` digits, as an integer of the smallest unit.
-fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
+pub(super) fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
     let (whole, fraction) = match text.split_once('.') {
         Some((_, "")) => return Err(UnitError::Form),
         Some((whole, fraction)) => (whole, fraction),
@@ -577,7 +577,7 @@ fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
 /// Writes an integer of the smallest unit as a plain decimal: at least `decimals_min` decimals,
 /// no padding beyond. Answers are full of these, so nothing is allocated, and the common sizes are
 /// divided in 64 bits.
-fn write_decimal(
+pub(super) fn write_decimal(
     f: &mut fmt::Formatter<'_>,
     value: u128,
     decimals: u32,

@@ -197,7 +197,8 @@ impl Exchange {
             return Err(Stop::Refused(Reject::DeadlineNotInFuture));
         }
         let market = MarketNo::next(self.markets.len()).ok_or(Reject::VenueFull)?;
-        self.markets.push(Market::draft(draft.deadline, draft.dispute_window_seconds));
+        let window_seconds = draft.dispute_window_seconds;
+        self.markets.push(Market::draft(draft.deadline, window_seconds, draft.fees));
         self.ledger.add_market();
         effects.push(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
         Ok(())

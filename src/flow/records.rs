@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::rows::Action;
 use super::{Flow, FlowLine};
-use crate::exchange::catalogue::{Localized, MarketDraft};
-use crate::exchange::command::{Command, Condition, PlaceOrder, Record, SelfTradePrevention};
+use crate::exchange::catalogue::MarketDraft;
+use crate::exchange::command::{Command, PlaceOrder, Record};
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Money, Sequence, TimeMs};
@@ -71,17 +71,8 @@ fn command(
         Action::Place(order) => {
             placed.insert(line.order, OrderNo(sequence));
             Command::PlaceOrder(PlaceOrder {
-                user,
-                market,
-                wording: order.wording,
-                price: order.price,
-                quantity: order.quantity,
                 time_in_force: order.time_in_force,
-                self_trade: SelfTradePrevention::CancelTaker,
-                condition: Condition::Unconditional,
-                valid_until: None,
-                copy_from: None,
-                client_order_id: None,
+                ..PlaceOrder::plain(user, market, order.wording, order.price, order.quantity)
             })
         }
         Action::Cancel => {
@@ -93,16 +84,5 @@ fn command(
 }
 
 fn draft() -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    }
+    MarketDraft::plain(TimeMs::MAX)
 }

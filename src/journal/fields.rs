@@ -5,6 +5,7 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
     Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
 };
+use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::Token;
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, TimeMs};
@@ -127,6 +128,19 @@ pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
 /// A stored moment that may be absent.
 pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
     ms.map(|ms| time(ms, field)).transpose()
+}
+
+/// A stored fee rate.
+pub fn fee_rate(rate: u16, field: &'static str) -> Result<FeeRate, BadField> {
+    FeeRate::new(rate).ok_or(BadField(field))
+}
+
+/// A stored fee rate that may be absent.
+pub fn fee_rate_option(
+    rate: Option<u16>,
+    field: &'static str,
+) -> Result<Option<FeeRate>, BadField> {
+    rate.map(|rate| fee_rate(rate, field)).transpose()
 }
 
 /// A stored name that a client gave to an order.

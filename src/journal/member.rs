@@ -77,8 +77,7 @@ pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let too_large = |_| io::Error::other("too many bytes for one gzip member");
     let length = u32::try_from(bytes.len()).map_err(too_large)?;
     let mut packed = Vec::with_capacity(bytes.len() / 2);
-    // Speed 1 of 9: a block of orders shrinks to a third; the best would save a tenth more and
-    // take several times as long from the cores that trade.
+    // Speed 1 of 9: packing takes its time from the cores that trade.
     let mut deflate = Compress::new(Compression::fast(), false);
     let mut rest = bytes;
     loop {

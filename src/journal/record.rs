@@ -252,6 +252,7 @@ struct OpenVenueV1<'a> {
     venue_open_orders_max: u32,
     money_supply_max: i64,
     repeat_window_seconds: u32,
+    user_names_max: u32,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateUserV1<'a> {
@@ -306,6 +307,8 @@ struct CreateMarketV1<'a> {
     event: Option<u32>,
     highlighted: bool,
     dispute_window_seconds: u32,
+    maker_fee: u16,
+    taker_fee: u16,
 }
 #[derive(Encode, BorrowDecode)]
 struct ReviseEventV1<'a> {
@@ -328,6 +331,8 @@ struct ReviseMarketV1<'a> {
     deadline: Option<i64>,
     categories: Option<Vec<u32>>,
     highlighted: Option<bool>,
+    maker_fee: Option<u16>,
+    taker_fee: Option<u16>,
 }
 #[derive(Encode, Decode)]
 struct PublishMarketV1 {

@@ -12,7 +12,7 @@ use crate::exchange::command::{KeyHash, Role, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, KeyNo, UserId, UserNo};
 use crate::exchange::standing::{Heartbeat, Standing};
-use crate::exchange::units::{Money, TimeMs};
+use crate::exchange::units::{Money, MoneySum, TimeMs};
 
 /// An account's money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +73,7 @@ pub struct Accounts {
     keys_of: Vec<Vec<KeyNo>>,
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
     venue_mode: TradingMode,
+    fees: MoneySum,
 }
 
 impl Accounts {
@@ -131,6 +132,11 @@ impl Accounts {
         self.venue_mode
     }
 
+    /// All fees that trades have cost, which are the operator's.
+    pub const fn fees(&self) -> MoneySum {
+        self.fees
+    }
+
     fn standing_mut(&mut self, user: UserNo) -> Result<&mut Standing, Fault> {
         let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         Ok(&mut row.standing)
@@ -184,6 +190,10 @@ impl Accounts {
             Effect::AccountChanged { user, available, reserved } => {
                 let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
                 row.balance = Balance { available: *available, reserved: *reserved };
+                Ok(())
+            }
+            Effect::TradeMade(trade) => {
+                self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;
                 Ok(())
             }
             switched => self.fold_switch(switched),

@@ -295,14 +295,28 @@ fn revise_event(draft: &mut EventDraft, revision: &EventRevision) {
 }
 
 fn revise_market(draft: &mut MarketDraft, revision: &MarketRevision) {
-    revise(&mut draft.questions, revision.questions.as_ref());
-    revise(&mut draft.descriptions, revision.descriptions.as_ref());
-    revise(&mut draft.yes_text, revision.yes_text.as_ref());
-    revise(&mut draft.no_text, revision.no_text.as_ref());
-    revise(&mut draft.logo, revision.logo.as_ref());
-    revise(&mut draft.deadline, revision.deadline.as_ref());
-    revise(&mut draft.categories, revision.categories.as_ref());
-    revise(&mut draft.highlighted, revision.highlighted.as_ref());
+    let MarketRevision {
+        questions,
+        descriptions,
+        yes_text,
+        no_text,
+        logo,
+        deadline,
+        categories,
+        highlighted,
+        maker_fee,
+        taker_fee,
+    } = revision;
+    revise(&mut draft.questions, questions.as_ref());
+    revise(&mut draft.descriptions, descriptions.as_ref());
+    revise(&mut draft.yes_text, yes_text.as_ref());
+    revise(&mut draft.no_text, no_text.as_ref());
+    revise(&mut draft.logo, logo.as_ref());
+    revise(&mut draft.deadline, deadline.as_ref());
+    revise(&mut draft.categories, categories.as_ref());
+    revise(&mut draft.highlighted, highlighted.as_ref());
+    revise(&mut draft.fees.maker, maker_fee.as_ref());
+    revise(&mut draft.fees.taker, taker_fee.as_ref());
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use crate::exchange::command::Wording;
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
-use crate::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Which of a trade's two orders it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +38,8 @@ pub struct FillRow {
     pub quantity: Lots,
     /// Resting or incoming.
     pub liquidity: Liquidity,
+    /// What the party paid for it besides.
+    pub fee: Money,
     /// When.
     pub time: TimeMs,
     /// The record that made the trade.

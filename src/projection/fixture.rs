@@ -2,10 +2,8 @@
 
 use super::Projection;
 use super::fault::Faults;
-use crate::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use crate::exchange::command::{
-    Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
-};
+use crate::exchange::catalogue::{MarketDraft, Outcome};
+use crate::exchange::command::{PlaceOrder, Side, Wording};
 use crate::exchange::effect::{Applied, CancelReason, Effect, Holding, Party, Trade};
 use crate::exchange::ids::{EventNo, MarketNo, OrderNo, TradeIndex, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
@@ -57,18 +55,7 @@ pub fn user(user: UserNo) -> Effect {
 }
 
 pub fn market(market: MarketNo, event: Option<EventNo>) -> Effect {
-    let draft = MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: at(1_000),
-        categories: Vec::new(),
-        event,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    };
+    let draft = MarketDraft { event, ..MarketDraft::plain(at(1_000)) };
     Effect::MarketCreated { market, draft: Box::new(draft) }
 }
 
@@ -112,19 +99,13 @@ pub struct Placed {
 
 impl Placed {
     pub fn accepted(self) -> Effect {
-        let terms = PlaceOrder {
-            user: self.user,
-            market: RAIN,
-            wording: self.wording,
-            price: tick(self.price),
-            quantity: Lots::new(self.quantity),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        };
+        let terms = PlaceOrder::plain(
+            self.user,
+            RAIN,
+            self.wording,
+            tick(self.price),
+            Lots::new(self.quantity),
+        );
         Effect::OrderAccepted { order: order(self.record), terms }
     }
 
@@ -158,6 +139,7 @@ impl Placed {
             order: order(placed.record),
             user: placed.user,
             remaining: Lots::new(remaining),
+            fee: Money::ZERO,
         };
         Effect::TradeMade(Trade {
             index: TradeIndex(0),

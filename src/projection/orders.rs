@@ -332,6 +332,7 @@ impl Orders {
             price,
             quantity: trade.quantity,
             liquidity,
+            fee: party.fee,
             time: at.time,
             sequence: at.sequence,
         };

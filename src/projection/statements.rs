@@ -45,6 +45,8 @@ pub enum Cause {
     Traded(Subject),
     /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
     Merged(Subject),
+    /// What an order's trade cost besides.
+    Fee(Subject),
     /// A settled market paid for the contracts held.
     Settled(MarketNo),
     /// A voided market did.
@@ -62,6 +64,7 @@ impl Cause {
             Cause::Amended(_) => "ORDER_AMENDED",
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
+            Cause::Fee(_) => "FEE",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
         }
@@ -74,7 +77,8 @@ impl Cause {
             | Cause::Released(subject)
             | Cause::Amended(subject)
             | Cause::Traded(subject)
-            | Cause::Merged(subject) => Some(subject),
+            | Cause::Merged(subject)
+            | Cause::Fee(subject) => Some(subject),
             Cause::Deposited | Cause::Withdrawn | Cause::Settled(_) | Cause::Voided(_) => None,
         }
     }
@@ -113,6 +117,20 @@ pub struct Statements {
     users: Streams<Change>,
 }
 
+/// Why an account changed. `None` is for what must not have happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Why {
+    /// What moved between its two parts.
+    inside: Option<Cause>,
+    /// What came or went.
+    outside: Option<Cause>,
+    /// How much of what went was fees, and for which order.
+    fee: (Money, Option<Cause>),
+}
+
+/// No fees.
+const NO_FEE: (Money, Option<Cause>) = (Money::ZERO, None);
+
 /// The order that a record is about. Its owner hears once, at the end, what came of all of it.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
@@ -120,6 +138,8 @@ struct Incoming {
     order: Subject,
     amended: bool,
     traded: bool,
+    /// The fees of its trades.
+    fees: Money,
     /// How the account stands, if that was told.
     stands: Option<Balance>,
 }
@@ -146,15 +166,20 @@ impl Statements {
         Ok(base.after)
     }
 
-    /// Takes down how an account stands now: what moved between its parts, for the reason `inside`,
-    /// then what came or went, for the reason `outside`. `None` is for what must not have happened.
+    /// Takes down how an account stands now: what moved between its parts, what came or went, and
+    /// last the fees, each for its reason.
     fn stands(
         &mut self,
         at: &Applied<'_>,
         (user, now): (UserNo, Balance),
-        inside: Option<Cause>,
-        outside: Option<Cause>,
+        why: Why,
     ) -> Result<(), Fault> {
+        let Why { inside, outside, fee: (fee, fee_cause) } = why;
+        if fee != Money::ZERO {
+            let besides = Balance { available: now.available.plus(fee)?, ..now };
+            self.stands(at, (user, besides), Why { fee: NO_FEE, ..why })?;
+            return self.stands(at, (user, now), Why { outside: fee_cause, ..Why::default() });
+        }
         let before = self.before(user)?;
         if before == now {
             return Ok(());
@@ -191,7 +216,7 @@ impl Statements {
 
     /// The end of the record for the owner of the order that it is about.
     fn conclude(&mut self, at: &Applied<'_>, incoming: Incoming) -> Result<(), Fault> {
-        let Incoming { user, order, amended, traded, stands } = incoming;
+        let Incoming { user, order, amended, traded, fees, stands } = incoming;
         let Some(now) = stands else { return Ok(()) };
         let before = self.before(user)?.reserved;
         let inside = match (amended, now.reserved < before) {
@@ -201,7 +226,8 @@ impl Statements {
             (false, true) => Cause::Released(order),
         };
         let outside = if traded { Cause::Traded(order) } else { Cause::Merged(order) };
-        self.stands(at, (user, now), Some(inside), Some(outside))
+        let fee = (fees, Some(Cause::Fee(order)));
+        self.stands(at, (user, now), Why { inside: Some(inside), outside: Some(outside), fee })
     }
 }
 
@@ -251,12 +277,18 @@ impl Statements {
             Effect::TradeMade(trade) => {
                 if let Some(incoming) = incoming {
                     incoming.traded = true;
+                    incoming.fees = incoming.fees.plus(trade.taker.fee)?;
                 }
-                *why = both(Cause::Traded(subject(trade.maker.order, trade.market)?));
+                let maker = subject(trade.maker.order, trade.market)?;
+                *why = Why {
+                    fee: (trade.maker.fee, Some(Cause::Fee(maker))),
+                    ..both(Cause::Traded(maker))
+                };
             }
             Effect::OrderCancelled { order, market, .. } => {
                 let order = subject(*order, *market)?;
-                *why = (Some(Cause::Released(order)), Some(Cause::Merged(order)));
+                let (inside, outside) = (Cause::Released(order), Cause::Merged(order));
+                *why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
             }
             Effect::MarketMoved { to, .. } => *voided = *to == MarketStatus::Voided,
             Effect::PositionSettled { market, .. } => {
@@ -264,10 +296,10 @@ impl Statements {
             }
             Effect::AccountChanged { user, available, reserved } => {
                 let now = Balance { available: *available, reserved: *reserved };
-                let (inside, outside) = std::mem::take(why);
+                let why = std::mem::take(why);
                 match incoming {
                     Some(incoming) if incoming.user == *user => incoming.stands = Some(now),
-                    _ => self.stands(at, (*user, now), inside, outside)?,
+                    _ => self.stands(at, (*user, now), why)?,
                 }
             }
             _ => {}
@@ -280,19 +312,19 @@ impl Statements {
 #[derive(Debug, Default)]
 struct Folding {
     incoming: Option<Incoming>,
-    /// Why the next account that is told of changed: what moved inside it, what came or went.
-    why: (Option<Cause>, Option<Cause>),
+    /// Why the next account that is told of changed.
+    why: Why,
     voided: bool,
 }
 
 impl Incoming {
     const fn new(user: UserNo, order: Subject, amended: bool) -> Incoming {
-        Incoming { user, order, amended, traded: false, stands: None }
+        Incoming { user, order, amended, traded: false, fees: Money::ZERO, stands: None }
     }
 }
 
-const fn both(cause: Cause) -> (Option<Cause>, Option<Cause>) {
-    (Some(cause), Some(cause))
+const fn both(cause: Cause) -> Why {
+    Why { inside: Some(cause), outside: Some(cause), fee: NO_FEE }
 }
 
 #[cfg(test)]
@@ -405,6 +437,32 @@ mod tests {
             assert_eq!(told.last_chunk(), Some(&expected));
             assert_eq!(changes(&statements, ANN)[3].cause.paying_market(), Some(RAIN));
         }
+    }
+
+    /// Ann's bid is taken at its limit, Bob's ask has two lots too many: each pays its own fee.
+    #[test]
+    fn fees_are_told_last_and_apart() {
+        let mut statements = opened();
+        let both = [deposited(ANN, 1000), deposited(BOB, 1000)].concat();
+        assert_eq!(fold(&mut statements, 2, &both), 0);
+        let rests = [BID.accepted(), BID.rested(10), says(ANN, 380, 620)];
+        assert_eq!(fold(&mut statements, 3, &rests), 0);
+        let seller = Placed { quantity: 12, ..ASK };
+        let mut trade = seller.took(2, BID, 0, 10);
+        if let Effect::TradeMade(trade) = &mut trade {
+            (trade.maker.fee, trade.taker.fee) = (Money::new(5), Money::new(17));
+        }
+        // Ann's reserve of 20 pays 5, and 15 come back. Bob pays 400 and 17, and sets 90 aside.
+        let effects =
+            [seller.accepted(), trade, says(ANN, 395, 0), seller.rested(2), says(BOB, 493, 90)];
+        assert_eq!(fold(&mut statements, 4, &effects), 0);
+        let ann = shown(&statements, ANN);
+        assert_eq!(ann.last_chunk(), Some(&[("TRADE", 20, -620), ("FEE", -5, 0)]));
+        let bob = shown(&statements, BOB);
+        let expected = [("ORDER_RESERVED", -90, 90), ("TRADE", -400, 0), ("FEE", -17, 0)];
+        assert_eq!(bob.last_chunk(), Some(&expected));
+        let fee = changes(&statements, BOB)[3].cause;
+        assert_eq!(fee.subject().map(|subject| subject.order), Some(order(4)));
     }
 
     #[test]

@@ -154,11 +154,8 @@ fn market_draft(name: &str, deadline: TimeMs, window_seconds: u32) -> MarketDraf
         yes_text: localized("y"),
         no_text: localized("n"),
         logo: PICTURE.to_owned(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
         dispute_window_seconds: window_seconds,
+        ..MarketDraft::plain(deadline)
     }
 }
 

@@ -129,17 +129,10 @@ impl Client<'_> {
         ];
         let post_only = time_in_force == resting && self.chance(12);
         let terms = PlaceOrder {
-            user,
-            market,
-            wording,
-            price: Tick::new(ticks).unwrap(),
-            quantity: self.quantity(),
             time_in_force,
             self_trade: *self.dice.one_of(&modes),
             condition: if post_only { Condition::PostOnly } else { Condition::Unconditional },
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
+            ..PlaceOrder::plain(user, market, wording, Tick::new(ticks).unwrap(), self.quantity())
         };
         (terms, id)
     }

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::{Command, Record};
-use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::units::Money;
+use openoutcry::journal::fields::KINDS;
 
-/// Refusals that random commands cannot meet: the venue of a run is open, and not that large.
-const OUT_OF_REACH: [Reject; 2] = [Reject::VenueNotOpen, Reject::VenueFull];
+/// Refusals that random commands cannot meet: the venue of a run is open, and not that large, and
+/// a run not that long.
+const OUT_OF_REACH: [Reject; 3] = [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyNames];
 
-/// What a long run must have seen at least once, besides every refusal.
-const EXPECTED: [&str; 41] = [
+/// What a long run must have seen at least once, besides every kind of command and every refusal.
+const EXPECTED: [&str; 44] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
@@ -35,6 +38,9 @@ const EXPECTED: [&str; 41] = [
     "cancelled SelfTrade by PlaceOrder",
     "cancelled User by CancelOrder",
     "cancelled User by CancelOrders",
+    "charged both",
+    "charged nobody",
+    "charged the taker",
     "moved ACTIVE to CLOSED",
     "moved ACTIVE to SUSPENDED",
     "moved ACTIVE to VOIDED",
@@ -54,6 +60,12 @@ const EXPECTED: [&str; 41] = [
     "traded",
 ];
 
+/// The name of a record's kind as that of its command: `place_order` is `PlaceOrder`.
+fn camel(kind: &str) -> String {
+    let words = kind.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.collect()
+}
+
 /// How often each thing was seen.
 #[derive(Default)]
 pub struct Census {
@@ -69,6 +81,7 @@ impl Census {
     pub fn count(&mut self, record: &Record, effects: &[Effect]) {
         let asked = format!("{:?}", record.command);
         let asked = asked.split([' ', '(']).next().unwrap_or_default();
+        self.see(format!("asked {asked}"));
         let mut trades = 0;
         for effect in effects {
             match effect {
@@ -78,8 +91,16 @@ impl Census {
                     self.see(format!("repeated {asked}"));
                 }
                 Effect::Repeated { .. } => self.see(format!("repeated {asked}")),
-                Effect::TradeMade(_) => {
+                Effect::TradeMade(trade) => {
                     trades += 1;
+                    let pays = |party: Party| party.fee > Money::ZERO;
+                    let charged = match (pays(trade.maker), pays(trade.taker)) {
+                        (true, true) => "both",
+                        (true, false) => "the maker",
+                        (false, true) => "the taker",
+                        (false, false) => "nobody",
+                    };
+                    self.see(format!("charged {charged}"));
                     self.see("traded".to_owned());
                 }
                 Effect::OrderCancelled { reason, .. } => {
@@ -123,7 +144,9 @@ impl Census {
     pub fn missing(&self) -> Vec<String> {
         let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
         let expected = EXPECTED.iter().map(ToString::to_string);
+        let kinds = KINDS.iter().map(|(_, _, kind)| format!("asked {}", camel(kind)));
         expected
+            .chain(kinds)
             .chain(refusals.map(|reject| format!("refused {}", reject.code())))
             .filter(|what| !self.seen.contains_key(what))
             .collect()

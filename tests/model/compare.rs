@@ -158,8 +158,9 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
         }
         pairs += yes;
     }
-    if cash + pairs * PAIR != twin.ledger.supply {
-        return Err(format!("money: {cash} + {pairs} pairs is not {}", twin.ledger.supply));
+    let (fees, supply) = (twin.ledger.fees, twin.ledger.supply);
+    if cash + pairs * PAIR + fees != supply {
+        return Err(format!("money: {cash} + {pairs} pairs + {fees} in fees is not {supply}"));
     }
     for (number, market) in (0_u32..).zip(&twin.markets) {
         let best = |direction: Direction| market.book.side(direction).first().map(|p| p.price);
@@ -177,7 +178,7 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
             }
             let up = terms.wording.direction() == Direction::Up;
             let own = if up { i128::from(order.price) } else { PAIR - i128::from(order.price) };
-            *reserved.entry(terms.user.0).or_default() += backing.cash_lots * own;
+            *reserved.entry(terms.user.0).or_default() += backing.cash_lots * own + backing.fees;
             *locked.entry((terms.user.0, number, up)).or_default() += backing.contracts;
         }
     }

@@ -2,9 +2,10 @@
 //! can be asked of the two is compared.
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Asked, Record};
+use openoutcry::exchange::command::{Asked, Command, Record};
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::script;
+use openoutcry::exchange::trial::Tried;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::projection::ReadModel;
 
@@ -15,6 +16,8 @@ use crate::state::{same_depth, same_state};
 
 /// Markets whose books are compared after every single command.
 const RECENT_MARKETS: usize = 8;
+/// The state's digests around a trial are compared at each of these many records.
+const DIGEST_EVERY: usize = 16;
 
 /// The two, and what was asked of them.
 pub struct Duel {
@@ -63,8 +66,12 @@ impl Duel {
         let record = Record { sequence, time: self.now, once, command };
         self.records.push(record.clone());
         let mut effects = Vec::new();
+        let tried = self.tried(&record)?;
         let told = self.twin.apply(&record);
         self.exchange.apply(&record, &mut effects).map_err(|broken| format!("{broken:?}"))?;
+        if let Some(tried) = tried.filter(|tried| *tried != effects) {
+            return Err(format!("{record:?}\ntried: {tried:?}\ncame: {effects:?}"));
+        }
         same_answer(&effects, &self.twin, &told)
             .map_err(|difference| format!("{record:?}\n{difference}"))?;
         self.tally.count(&record, &effects)?;
@@ -75,6 +82,25 @@ impl Duel {
         let recent = all.saturating_sub(RECENT_MARKETS)..all;
         same_depth(&self.exchange, &self.model, &self.twin, recent)?;
         Ok(effects)
+    }
+
+    /// What a trial says of a record, where one can be had, before it is applied.
+    fn tried(&self, record: &Record) -> Result<Option<Vec<Effect>>, String> {
+        let tried = match record.command {
+            Command::PlaceOrder(terms) => Tried::Place(terms),
+            Command::AmendOrder { user, order, price, quantity } => {
+                Tried::Amend { user, order, price, quantity }
+            }
+            _ => return Ok(None),
+        };
+        let compared = self.records.len().is_multiple_of(DIGEST_EVERY);
+        let digest = || compared.then(|| self.exchange.digest());
+        let before = digest();
+        let effects = self.exchange.trial(tried, record.once.clone(), record.time);
+        if digest() != before {
+            return Err("a trial changed the state".to_owned());
+        }
+        effects.map(Some).map_err(|broken| format!("a trial: {broken:?}"))
     }
 
     /// Compares what stands, and checks what is always true.

@@ -1,7 +1,7 @@
 //! The exchange against its naive twin: the same random commands, the same answers.
 //!
-//! `OPENOUTCRY_MODEL_COMMANDS=1000000 cargo test --release --test model` makes the seeded run as
-//! long as one likes.
+//! `tests/model_run.sh` makes the seeded run ten million commands long, or as long and of the seed
+//! that one likes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -24,6 +24,8 @@ use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
 const COMMANDS_COUNT: u64 = 20_000;
+/// Seed of the seeded run unless the environment says otherwise.
+const SEED: u64 = 7;
 /// Commands that one venue of the seeded run sees before the next begins.
 const EPISODE_COMMANDS: u64 = 5_000;
 /// The whole state is gone over after each of these many commands.
@@ -53,16 +55,18 @@ proptest! {
 fn a_long_seeded_run_is_answered_alike() {
     let count = std::env::var("OPENOUTCRY_MODEL_COMMANDS")
         .map_or(COMMANDS_COUNT, |count| count.parse().expect("a number of commands"));
+    let seed = std::env::var("OPENOUTCRY_MODEL_SEED")
+        .map_or(SEED, |seed| seed.parse().expect("a seed, 0 to 2^64 - 1"));
     let mut left = count;
     let mut census = Census::default();
     let mut episode = 0_u64;
     while left > 0 {
         let commands = left.min(EPISODE_COMMANDS);
-        long_run(episode, commands, &mut census);
+        long_run(seed, episode, commands, &mut census);
         left -= commands;
         episode += 1;
     }
-    println!("{count} commands in {episode} venues saw\n{}", census.report());
+    println!("{count} commands of seed {seed} in {episode} venues saw\n{}", census.report());
     if count >= COMMANDS_COUNT {
         assert_eq!(census.missing(), Vec::<String>::new(), "a long run should have seen these");
     }
@@ -81,10 +85,11 @@ fn the_script_of_a_run_reads_back() {
     assert_eq!(script::parse(&script).as_ref(), Ok(&duel.records), "{script}");
 }
 
-fn long_run(episode: u64, commands: u64, census: &mut Census) {
-    let mut seed = [7; 32];
-    seed[..8].copy_from_slice(&episode.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+fn long_run(seed: u64, episode: u64, commands: u64, census: &mut Census) {
+    let mut bytes = [7; 32];
+    bytes[..8].copy_from_slice(&episode.to_le_bytes());
+    bytes[8..16].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
     let steps = step();
     let mut duel = Duel::opened();
@@ -97,7 +102,7 @@ fn long_run(episode: u64, commands: u64, census: &mut Census) {
             same = same.and_then(|()| duel.check());
         }
         if let Err(difference) = same {
-            panic!("episode {episode}, command {number}: {difference}");
+            panic!("seed {seed}, episode {episode}, command {number}: {difference}");
         }
     }
 }

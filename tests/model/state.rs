@@ -4,12 +4,13 @@
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::Direction;
+use openoutcry::exchange::fees::FeeRate;
 use openoutcry::exchange::ids::{MarketNo, UserNo};
-use openoutcry::exchange::units::{Lots, Tick};
+use openoutcry::exchange::units::{Lots, MoneySum, Tick};
 use openoutcry::projection::ReadModel;
 
 use crate::naive::Naive;
-use crate::naive::ledger::{lots, money};
+use crate::naive::ledger::{Rates, lots, money};
 use crate::naive::trading::{order_no, tick};
 
 /// Price, contracts and orders of one level.
@@ -86,6 +87,11 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         }
     }
     same_orders(exchange, model, twin)?;
+    let fees = MoneySum::new(twin.ledger.fees);
+    if exchange.fees() != fees || model.accounts.fees() != fees {
+        let (kept, shown) = (exchange.fees(), model.accounts.fees());
+        return Err(format!("fees are {fees}, not {kept} or, in the read model, {shown}"));
+    }
     for user in (0..twin.users_count).map(UserNo) {
         let account = twin.ledger.account(user.0);
         let row = model.accounts.user(user).ok_or("the read model lacks a user")?;
@@ -109,8 +115,13 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         let status = exchange.market(number).map(|market| market.status);
         let row = model.catalogue.market(number);
         let shown = row.map(|row| (row.status, row.winner, row.settled_at));
+        let rates = row.map(|row| {
+            let rate = |rate: FeeRate| i128::from(rate.get());
+            Rates { maker: rate(row.draft.fees.maker), taker: rate(row.draft.fees.taker) }
+        });
         if status != Some(market.status)
             || shown != Some((market.status, market.winner, market.settled_at))
+            || rates != Some(market.rates)
         {
             return Err(format!("{number:?}: {market:?}, {status:?}, the read model {shown:?}"));
         }
@@ -130,6 +141,7 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
                 || (found.price, found.quantity) != (tick(expected.price), lots(expected.original))
                 || found.filled != lots(expected.filled)
                 || (found.backing.contracts, found.backing.cash) != backing
+                || found.backing.fees != money(expected.backing.fees)
             {
                 return Err(format!("{found:?}, the twin has {expected:?}"));
             }

@@ -8,6 +8,7 @@ use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
+use openoutcry::exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
@@ -49,21 +50,25 @@ fn tick() -> impl Strategy<Value = Tick> {
 fn categories() -> impl Strategy<Value = Vec<CategoryNo>> {
     vec(any::<u32>().prop_map(CategoryNo), 0..4)
 }
+fn rate() -> impl Strategy<Value = FeeRate> {
+    (0..=FEE_RATE_ONE).prop_map(|rate| FeeRate::new(rate).unwrap())
+}
 fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![Just(Outcome::Yes), Just(Outcome::No)]
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
     let supply = 1..=MONEY_SUPPLY_CEILING.get();
-    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, supply, any::<u32>());
+    let limits = (any::<u32>(), 0..=VENUE_OPEN_ORDERS_CEILING, supply, any::<(u32, u32)>());
     (any::<u32>(), "[A-Z]{3,8}", limits).prop_map(
-        |(version, currency, (user, venue, supply, window))| Rules {
+        |(version, currency, (user, venue, supply, (window, names)))| Rules {
             version,
             currency,
             user_open_orders_max: user,
             venue_open_orders_max: venue,
             money_supply_max: Money::new(supply),
             repeat_window_seconds: window,
+            user_names_max: names,
         },
     )
 }
@@ -111,22 +116,26 @@ fn catalogue_command() -> BoxedStrategy<Command> {
     let draft = (
         (texts(), texts(), texts(), texts(), text()),
         (time(), categories(), option::of(any::<u32>()), any::<bool>(), any::<u32>()),
+        (rate(), rate()),
     )
-        .prop_map(|((questions, descriptions, yes_text, no_text, logo), rest)| {
-            let (deadline, categories, event, highlighted, dispute_window_seconds) = rest;
-            Command::CreateMarket(Box::new(MarketDraft {
-                questions,
-                descriptions,
-                yes_text,
-                no_text,
-                logo,
-                deadline,
-                categories,
-                event: event.map(EventNo),
-                highlighted,
-                dispute_window_seconds,
-            }))
-        });
+        .prop_map(
+            |((questions, descriptions, yes_text, no_text, logo), rest, (maker, taker))| {
+                let (deadline, categories, event, highlighted, dispute_window_seconds) = rest;
+                Command::CreateMarket(Box::new(MarketDraft {
+                    questions,
+                    descriptions,
+                    yes_text,
+                    no_text,
+                    logo,
+                    deadline,
+                    categories,
+                    event: event.map(EventNo),
+                    highlighted,
+                    dispute_window_seconds,
+                    fees: Fees { maker, taker },
+                }))
+            },
+        );
     prop_oneof![event, draft, revision_command()].boxed()
 }
 
@@ -156,9 +165,10 @@ fn revision_command() -> BoxedStrategy<Command> {
     let market_revision = (
         (market(), option::of(texts()), option::of(texts()), option::of(texts())),
         (option::of(texts()), option::of(text()), option::of(time()), option::of(categories())),
-        option::of(any::<bool>()),
+        (option::of(any::<bool>()), option::of(rate()), option::of(rate())),
     )
-        .prop_map(|((market, questions, descriptions, yes_text), rest, highlighted)| {
+        .prop_map(|((market, questions, descriptions, yes_text), rest, last)| {
+            let (highlighted, maker_fee, taker_fee) = last;
             let (no_text, logo, deadline, categories) = rest;
             let revision = MarketRevision {
                 questions,
@@ -169,6 +179,8 @@ fn revision_command() -> BoxedStrategy<Command> {
                 deadline,
                 categories,
                 highlighted,
+                maker_fee,
+                taker_fee,
             };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::{Client, bare};
 use super::shape::{list, object};
 use super::shapes;
-use super::venue::{NOBODY, Trader, Venue};
+use super::venue::{NOBODY, Trader, Venue, with};
 
 fn body(scope: &str) -> Value {
     json!({"scope": scope, "label": "a label"})
@@ -123,6 +123,37 @@ fn a_rotated_key_is_replaced_by_one_like_it() {
     ann.client
         .post(&format!("/account/keys/{id}/rotate"), &json!({}))
         .refused(404, "KEY_NOT_FOUND");
+}
+
+/// The venue keeps the hash of a key and not the key, so no repetition can show it again.
+#[test]
+fn a_key_made_again_under_the_same_name_is_the_same_key_unshown() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let once = [("idempotency-key", "k-1")];
+    let make = || {
+        let body = body("read").to_string();
+        ann.client.send("POST", "/account/keys", &once, Some(body.as_bytes()))
+    };
+    let (first, again) = (make(), make());
+    let made = first.created(&shapes::new_own_key());
+    assert!(made["key"].is_string());
+    assert_eq!((again.status, again.header("idempotent-replay")), (201, "true"));
+    assert_eq!(again.json, with(made, &json!({"key": null})));
+    assert_eq!(again.header("location"), first.header("location"));
+    assert_eq!(listed(&ann.client).len(), 2);
+}
+
+#[test]
+fn a_key_is_rotated_under_no_name() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (old, id) = give(&venue, &ann.client, "trade");
+    let path = format!("/account/keys/{id}/rotate");
+    let named = old.send("POST", &path, &[("idempotency-key", "k-1")], Some(b"{}"));
+    named.bad_as("Idempotency-Key", "UNKNOWN_FIELD");
+    assert_eq!(old.get("/trading/balance").status, 200);
+    assert!(listed(&ann.client).iter().all(|key| key["revokedAt"].is_null()));
 }
 
 #[test]

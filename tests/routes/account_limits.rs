@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, bare};
 use super::shapes;
-use super::venue::{NOBODY, Venue};
+use super::venue::{NOBODY, Venue, order};
 
 /// Two at once, and the next one after a minute and more: no test lives to see it.
 const FEW: &str = "1:2";
@@ -82,7 +82,99 @@ fn an_operators_key_has_no_limit() {
         assert_eq!((answer.status, answer.header("ratelimit-limit")), (200, ""));
     }
     let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
-    assert_eq!(limits, json!({"reads": null, "writes": null, "cancels": null}));
+    let exposure = json!({"open": "0.00", "limit": null});
+    let none = json!({"reads": null, "writes": null, "cancels": null, "exposure": exposure});
+    assert_eq!(limits, none);
+}
+
+#[test]
+fn a_user_reads_the_exposure_and_its_limit() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let exposure = || ann.get("/account/limits").ok(&shapes::limits())["exposure"].clone();
+    assert_eq!(exposure(), json!({"open": "0.00", "limit": null}));
+    let path = format!("/admin/users/{}/exposure-limit", ann.id);
+    venue.operator.post(&path, &json!({"limit": "10.00"})).ok(&shapes::user());
+    // Four contracts held at 0.60, ten more asked for at 0.50; another market's count too.
+    venue.trade(&market, &ann, &bob, "0.60", "4");
+    ann.place(&venue.market(), "BUY", "no", "0.50", "10").ok(&shapes::placed());
+    assert_eq!(exposure(), json!({"open": "7.40", "limit": "10.00"}));
+    let more = |quantity: &str| ann.place(&market, "BUY", "yes", "0.10", quantity);
+    more("26.1").refused(422, "EXPOSURE_LIMIT");
+    more("26").ok(&shapes::placed());
+    assert_eq!(exposure()["open"], "10.00");
+    venue.operator.delete(&path).ok(&shapes::user());
+    assert_eq!(exposure()["limit"], Value::Null);
+    // What became of contracts is no exposure.
+    assert_eq!(ann.client.delete("/trading/orders").status, 200);
+    venue.settle(&market, "yes");
+    assert_eq!(exposure()["open"], "0.00");
+}
+
+#[test]
+fn a_batch_draws_as_its_operations_would_alone() {
+    let venue = Venue::with_rates(rates("0", "1:100000", "1:50000"));
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let body = |places: usize, cancels: usize| {
+        let place = json!({"place": order(&market, "BUY", "yes", "0.10", "1")});
+        let cancel = json!({"cancel": {"clientOrderId": "none"}});
+        let operations = [vec![place; places], vec![cancel; cancels]].concat();
+        json!({"operations": operations})
+    };
+    let send = |places, cancels| ann.client.post("/trading/orders/batch", &body(places, cancels));
+    let drawn = |places, cancels| {
+        let left = || {
+            let limits = ann.get("/account/limits").ok(&shapes::limits());
+            ["writes", "cancels"].map(|lane| limits[lane]["remaining"].as_u64().unwrap())
+        };
+        // A second may pass, and bring one of each.
+        let before = left();
+        let answer = send(places, cancels);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.header("ratelimit-limit"), "100000");
+        let [writes, cancels] = std::array::from_fn(|lane| before[lane] - left()[lane]);
+        (writes, cancels)
+    };
+    for (places, cancels) in [(30, 20), (1, 0), (40, 0)] {
+        let (writes, taken) = drawn(places, cancels);
+        let near = |taken: u64, wanted: usize| taken <= wanted as u64 && taken + 5 > wanted as u64;
+        assert!(near(writes, places) && near(taken, cancels), "{writes} {taken}");
+    }
+    let (writes, cancels) = drawn(0, 30);
+    assert!(writes <= 1 && (26..=30).contains(&cancels), "{writes} {cancels}");
+}
+
+#[test]
+fn a_batch_beyond_the_limit_does_nothing() {
+    let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let place = json!({"place": order(&market, "BUY", "yes", "0.10", "1")});
+    let cancel = json!({"cancel": {"clientOrderId": "none"}});
+    let send = |places: usize, cancels: usize| {
+        let operations = [vec![place.clone(); places], vec![cancel.clone(); cancels]].concat();
+        ann.client.post("/trading/orders/batch", &json!({"operations": operations}))
+    };
+    let before = ann.get("/trading/orders").sequence();
+    // Too many cancels: the writes beside them are not drawn either.
+    let refused = send(5, 11);
+    refused.refused(429, "RATE_LIMITED");
+    assert_eq!(left(&refused), ("10", "10"));
+    assert!(refused.text("detail").contains("10 cancels"), "{refused:?}");
+    assert!(!refused.header("retry-after").is_empty());
+    let refused = send(25, 5);
+    refused.refused(429, "RATE_LIMITED");
+    assert_eq!(left(&refused).0, "20");
+    let limits = ann.get("/account/limits").ok(&shapes::limits());
+    assert_eq!(limits["cancels"]["remaining"], 10, "given back");
+    assert!(limits["writes"]["remaining"].as_u64().unwrap() >= 18, "{limits}");
+    assert_eq!(ann.get("/trading/orders").sequence(), before);
+    assert_eq!(send(15, 10).status, 200);
+    send(0, 8).refused(429, "RATE_LIMITED");
+    let open = ann.get("/trading/orders").json["orders"].as_array().unwrap().len();
+    assert_eq!(open, 15);
 }
 
 #[test]

@@ -66,12 +66,13 @@ fn the_catalogue_and_its_life_are_told_by_their_ids() {
 
     let market = json!({"questions": texts("question"), "descriptions": texts("rules"),
         "logo": PICTURE, "deadline": FAR, "highlighted": false, "categoryIds": [category],
-        "eventId": event_id, "disputeWindowSeconds": 60,
+        "eventId": event_id, "disputeWindowSeconds": 60, "makerFee": "0.0200", "takerFee": "0.0700",
         "outcomes": [{"id": "yes", "text": texts("it will")}, {"id": "no", "text": texts("not")}]});
     let answer = post("/admin/markets", &market);
     let id = answer.text("id");
     says(&venue, &answer, "CREATE_MARKET", &with(market, &json!({"marketId": id})));
     let change = json!({"questions": texts("again"), "deadline": FAR, "highlighted": true,
+        "makerFee": "0.0100", "takerFee": "0.0300",
         "outcomes": [{"id": "yes", "text": texts("it may")}, {"id": "no", "text": texts("no")}]});
     let answer = venue.operator.patch(&format!("/admin/markets/{id}"), &change);
     says(&venue, &answer, "REVISE_MARKET", &with(change, &json!({"marketId": id})));

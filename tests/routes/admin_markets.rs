@@ -21,6 +21,8 @@ fn a_market_is_made_with_its_defaults() {
         ("eventId", Value::Null),
         ("highlighted", json!(false)),
         ("disputeWindowSeconds", json!(0)),
+        ("makerFee", json!("0.0000")),
+        ("takerFee", json!("0.0000")),
         ("winningOutcomeId", Value::Null),
         ("publishedAt", Value::Null),
     ] {
@@ -31,7 +33,7 @@ fn a_market_is_made_with_its_defaults() {
 
     let (category, event) = (venue.category("rain"), venue.event(&json!({})));
     let more = json!({"categoryIds": [category], "eventId": event, "highlighted": true,
-        "disputeWindowSeconds": 86400});
+        "disputeWindowSeconds": 86400, "makerFee": "0.0200", "takerFee": "0.0700"});
     let made = venue.operator.post("/admin/markets", &with(market_body(), &more));
     let made = made.created(&shapes::market_detail());
     for (member, value) in more.as_object().unwrap() {

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use openoutcry::api::keys::ApiKey;
-use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
-use openoutcry::exchange::command::{
-    Command, Condition, PlaceOrder, Record, Role, SelfTradePrevention, Side, TimeInForce, Wording,
-};
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, Role, Side, Wording};
 use openoutcry::exchange::ids::{MarketId, MarketNo, UserNo};
 use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::Rules;
@@ -191,35 +189,31 @@ fn more_questions_than_places_are_told_to_come_again() {
     told(&ask(&venue.operator, &market, "yes", &head.to_string()));
 }
 
+#[test]
+fn traders_who_ask_for_the_past_leave_a_place_for_the_audit() {
+    let venue = Venue::open();
+    let (ann, market) = (venue.trader("ann"), venue.market());
+    // What one trader's question holds while it is answered.
+    let asking = venue.past().for_the_public().enter().unwrap();
+    ask(&ann.client, &market, "yes", "1").refused(503, "OVERLOADED");
+    assert_eq!(venue.operator.get("/admin/audit/head").status, 200);
+    drop(asking);
+    let head = ann.get("/trading/balance").sequence();
+    told(&ask(&ann.client, &market, "yes", &head.to_string()));
+}
+
 /// A journal of one block, so that every moment but the last is within it.
 fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
     let buy = |quantity, tick| {
-        Command::PlaceOrder(PlaceOrder {
-            user: UserNo(0),
-            market: MarketNo(0),
-            wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
-            price: Tick::new(tick).unwrap(),
-            quantity: Lots::contracts(quantity),
-            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
-        })
+        Command::PlaceOrder(PlaceOrder::plain(
+            UserNo(0),
+            MarketNo(0),
+            Wording { outcome: Outcome::Yes, side: Side::Buy },
+            Tick::new(tick).unwrap(),
+            Lots::contracts(quantity),
+        ))
     };
-    let draft = MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: PICTURE.to_owned(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
-    };
+    let draft = MarketDraft { logo: PICTURE.to_owned(), ..MarketDraft::plain(TimeMs::MAX) };
     let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
     let (profile_name, profile_pic) = ("op".to_owned(), PICTURE.to_owned());
     let commands = [

@@ -287,6 +287,7 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     scene.show("getHeartbeat", ann, &[], "", Value::Null);
     scene.show("setVenueMode", &op, &[], "", json!({"mode": "normal"}));
     scene.show("getVenueMode", &op, &[], "", Value::Null);
+    scene.show("getFees", &op, &[], "", Value::Null);
     scene.show("getAuditHead", &op, &[], "", Value::Null);
     scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);
     for probe in ["getHealth", "getReadiness", "getMetrics", "getDescription"] {

@@ -6,7 +6,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 50] = [
+const PATHS: [(&str, &[&str]); 51] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -55,6 +55,7 @@ const PATHS: [(&str, &[&str]); 50] = [
     ("/admin/users/{id}/keys/{id}", &["GET", "DELETE"]),
     ("/admin/users/{id}/deposits", &["POST"]),
     ("/admin/users/{id}/withdrawals", &["POST"]),
+    ("/admin/fees", &["GET"]),
     ("/admin/audit/head", &["GET"]),
     ("/admin/journal", &["GET"]),
 ];

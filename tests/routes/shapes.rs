@@ -11,6 +11,7 @@ const SIDE: Shape = OneOf(&["BUY", "SELL"]);
 const PRICE: Shape = Decimal(2, 2);
 const QUANTITY: Shape = Decimal(0, 6);
 const MONEY: Shape = Decimal(2, 8);
+const FEE_RATE: Shape = Decimal(4, 4);
 const AVERAGE: Shape = Decimal(2, 6);
 /// Odds and probabilities.
 const RATIO: Shape = Number(4);
@@ -80,6 +81,8 @@ pub fn market_detail() -> Shape {
             ("deadline", Moment),
             ("highlighted", Bool),
             ("disputeWindowSeconds", Integer),
+            ("makerFee", FEE_RATE),
+            ("takerFee", FEE_RATE),
             ("winningOutcomeId", nullable(OUTCOME)),
             ("settlementPrice", nullable(PRICE)),
         ],
@@ -199,6 +202,10 @@ pub fn placed() -> Shape {
     wider(shape, beside())
 }
 
+pub fn tried() -> Shape {
+    wider(placed(), [("dryRun", Bool), ("balance", balance())])
+}
+
 pub fn order() -> Shape {
     let shape = object([
         ("id", Uuid),
@@ -260,9 +267,14 @@ pub fn fill() -> Shape {
         ("price", PRICE),
         ("quantity", QUANTITY),
         ("liquidity", OneOf(&["MAKER", "TAKER"])),
+        ("fee", MONEY),
         ("timestamp", Moment),
         ("sequence", Integer),
     ])
+}
+
+pub fn collected_fees() -> Shape {
+    object([("collected", MONEY), ("currency", Text)])
 }
 
 pub fn balance() -> Shape {
@@ -288,6 +300,7 @@ pub fn ledger_line() -> Shape {
         "ORDER_AMENDED",
         "TRADE",
         "MERGE",
+        "FEE",
         "SETTLEMENT",
         "VOID",
     ];
@@ -446,6 +459,7 @@ pub fn limits() -> Shape {
         ("reads", nullable(lane.clone())),
         ("writes", nullable(lane.clone())),
         ("cancels", nullable(lane)),
+        ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
     ])
 }
 

@@ -4,6 +4,7 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention};
 use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
@@ -180,6 +181,8 @@ pub struct Life {
     pub cancelled: Lots,
     /// What backs the rest.
     pub backing: Backing,
+    /// What trading in its market costs.
+    pub fees: Fees,
     /// Who is to be served before it at its price.
     pub ahead: Queue,
     /// Who was when it came to rest.
@@ -203,11 +206,13 @@ pub struct Moved {
     pub received: Money,
     /// Of the cash set aside, what a better price gave back.
     pub returned: Money,
+    /// Paid besides.
+    pub fee: Money,
 }
 
 impl Life {
     /// A life that begins.
-    pub fn new(terms: PlaceOrder, backing: Backing, now: TimeMs) -> Life {
+    pub fn new(terms: PlaceOrder, backing: Backing, fees: Fees, now: TimeMs) -> Life {
         Life {
             terms,
             limit: terms.wording.yes_price(terms.price),
@@ -217,6 +222,7 @@ impl Life {
             cost: Money::ZERO,
             cancelled: Lots::ZERO,
             backing,
+            fees,
             ahead: Queue::default(),
             ahead_at_rest: Crowd::default(),
             rested_at: now,
@@ -241,9 +247,11 @@ impl Life {
     }
 
     /// Takes a fill in.
-    pub fn fill(&mut self, price: Tick, quantity: Lots) -> Result<Moved, Broken> {
+    pub fn fill(&mut self, price: Tick, quantity: Lots, rate: FeeRate) -> Result<Moved, Broken> {
         let own = self.direction().own_price(price);
         let part = self.backing.take(quantity)?;
+        let limit = (self.direction(), self.limit);
+        let charge = self.backing.charge(limit, part, price, (rate, self.fees))?;
         let paid = own.times(part.cash)?;
         let received = own.complement().times(part.contracts)?;
         let returned = self.own_limit().times(part.cash)?.minus(paid)?;
@@ -251,6 +259,6 @@ impl Life {
         self.fills = self.fills.saturating_add(1);
         let worded = self.terms.wording.yes_price(price);
         self.cost = self.cost.plus(worded.times(quantity)?)?;
-        Ok(Moved { part, paid, received, returned })
+        Ok(Moved { part, paid, received, returned, fee: charge.fee()? })
     }
 }

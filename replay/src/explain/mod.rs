@@ -16,7 +16,7 @@ use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339, when};
 use crate::pass::pass;
 use crate::reference::Reference;
-use crate::register::{side_name, spoken};
+use crate::register::spoken;
 use crate::source::Source;
 use life::Life;
 use story::Story;
@@ -75,7 +75,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
             "user_id": owner.id.to_string(),
             "market_id": market.id.to_string(),
             "outcome": life.terms.wording.outcome.id(),
-            "side": side_name(life.terms.wording.side),
+            "side": life.terms.wording.side.name(),
             "price": life.terms.wording.yes_price(life.limit).to_string(),
             "quantity": life.quantity.to_string(),
             "filled": life.filled.to_string(),

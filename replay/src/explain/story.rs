@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
 use openoutcry::exchange::effect::{CancelReason, Effect};
+use openoutcry::exchange::fees::Fees;
 use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
 use openoutcry::exchange::ledger::{Purse, Terms};
 use openoutcry::exchange::lifecycle::MarketStatus;
@@ -16,8 +17,7 @@ use serde_json::{Value, json};
 use super::life::{Crowd, Life, Queue, killed};
 use super::pairs::Hands;
 use super::words::{
-    a_side, backing, conditions, contracts, ending, place_in_queue, reason_code, still_ahead,
-    translation, wish,
+    a_side, backing, conditions, contracts, ending, place_in_queue, still_ahead, translation, wish,
 };
 use crate::answer::Failure;
 use crate::moment::elapsed;
@@ -62,6 +62,8 @@ pub struct Story {
     pub parties: BTreeSet<UserNo>,
     /// The owner's money and contracts before the record at hand, if that places or amends.
     purse: Option<Purse>,
+    /// What trading in the order's market costs.
+    fees: Fees,
     /// What the order meets when it comes in.
     pub facing: Queue,
     /// The owner's contracts.
@@ -75,6 +77,7 @@ impl Listener for Story {
                 let limit = terms.wording.yes_price(terms.price);
                 let direction = terms.wording.direction();
                 self.purse = exchange.purse(terms.user, terms.market).ok();
+                self.fees = exchange.market(terms.market).map_or(Fees::NONE, |market| market.fees);
                 self.hands =
                     self.purse.map_or_else(Hands::default, |p| Hands::holding(&p.position));
                 self.facing = Queue::facing(exchange, terms.market, direction, limit, record.time);
@@ -137,6 +140,7 @@ impl Story {
             events: Vec::new(),
             parties: BTreeSet::new(),
             purse: None,
+            fees: Fees::NONE,
             facing: Queue::default(),
             hands: Hands::default(),
         }
@@ -161,22 +165,22 @@ impl Story {
         effects: &[Effect],
     ) -> Result<(), Failure> {
         let owner = self.name(terms.user);
-        let direction = terms.wording.direction();
+        let at = (terms.wording.direction(), terms.wording.yes_price(terms.price));
         let needed = match &self.purse {
-            Some(purse) => purse.backing_for(direction, terms.quantity)?,
+            Some(purse) => purse.backing_for(at, terms.quantity, self.fees)?,
             None => Backing::default(),
         };
-        let life = Life::new(*terms, needed, record.time);
+        let life = Life::new(*terms, needed, self.fees, record.time);
         let mut text = format!(
             "{owner} asked to {}. {} {}",
             wish(terms.wording, terms.price, terms.quantity),
             translation(&life),
             conditions(terms)
         );
-        let cash = life.own_limit().times(needed.cash)?;
         let figures = json!({
-            "cash": cash.to_string(),
+            "cash": life.own_limit().times(needed.cash)?.to_string(),
             "contracts": needed.contracts.to_string(),
+            "for_fees": needed.fees.to_string(),
             "yes_limit": life.limit.to_string(),
         });
         let needs = backing(&life, needed, &self.currency)?;
@@ -337,10 +341,10 @@ impl Story {
             contracts(*quantity)
         );
         if let Some(purse) = &mut self.purse {
-            let (direction, copy_from) = (life.direction(), life.terms.copy_from);
-            let before = Terms { direction, limit: life.limit, copy_from };
+            let direction = life.direction();
+            let before = Terms { direction, limit: life.limit, copy_from: life.terms.copy_from };
             purse.release(before, life.backing)?;
-            life.backing = purse.backing_for(direction, *remaining)?;
+            life.backing = purse.backing_for((direction, *price), *remaining, life.fees)?;
             self.hands.freed();
         }
         (life.limit, life.quantity) = (*price, *quantity);
@@ -408,7 +412,7 @@ impl Story {
         }]);
         life.cancelled = quantity;
         life.ended = true;
-        let code = reason_code(reason);
+        let code = reason.code();
         let figures = json!({ "reason": code, "quantity": quantity.to_string() });
         text.extend([format!(" Recorded reason: {code}.")]);
         self.tell(record, "CANCELLED", text, figures);
@@ -427,8 +431,7 @@ impl Story {
             }
             _ => return,
         };
-        let figures = json!({ "status": to.name() });
-        self.tell(record, "MARKET", text.to_owned(), figures);
+        self.tell(record, "MARKET", text.to_owned(), json!({ "status": to.name() }));
     }
 }
 

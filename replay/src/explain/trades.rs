@@ -85,7 +85,9 @@ impl Story {
         (mut text, rest): (String, Lots),
     ) -> Result<(), Failure> {
         let own = life.direction().own_price(trade.price);
-        let moved = life.fill(trade.price, trade.quantity)?;
+        let took = trade.taker.order == self.no;
+        let rate = if took { life.fees.taker } else { life.fees.maker };
+        let moved = life.fill(trade.price, trade.quantity, rate)?;
         self.hands.filled(life.direction(), &moved)?;
         let id = TradeId::of(record.time, record.sequence, trade.index);
         text.extend([format!(" {}", money(life, moved, own, &self.currency))]);
@@ -106,7 +108,8 @@ impl Story {
             "paid": moved.paid.to_string(),
             "received": moved.received.to_string(),
             "returned": moved.returned.to_string(),
-            "liquidity": if trade.taker.order == self.no { "TAKER" } else { "MAKER" },
+            "fee": moved.fee.to_string(),
+            "liquidity": if took { "TAKER" } else { "MAKER" },
         });
         self.tell(record, kind, text, figures);
         Ok(())

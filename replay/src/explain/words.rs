@@ -180,7 +180,10 @@ pub fn conditions(terms: &PlaceOrder) -> String {
 pub fn backing(life: &Life, backing: Backing, currency: &str) -> Result<String, Broken> {
     let limit = life.own_limit();
     let cash = limit.times(backing.cash)?;
-    let money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
+    let mut money = format!("{cash} {currency} ({} at {limit} each)", contracts(backing.cash));
+    if backing.fees > Money::ZERO {
+        money.extend([format!(", and {} {currency} for fees", backing.fees)]);
+    }
     let held = format!("{} that its owner held", contracts_of(backing.contracts, life.closes()));
     Ok(match (backing.contracts.is_zero(), backing.cash.is_zero()) {
         (true, _) => money,
@@ -237,7 +240,7 @@ pub fn turn_came(ahead_at_rest: Crowd, ahead: &Queue, reached: bool) -> String {
 
 /// What a fill moved between the owner and the other side.
 pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
-    let Moved { part, paid, received, returned } = moved;
+    let Moved { part, paid, received, returned, fee } = moved;
     let mut parts = Vec::new();
     if !part.contracts.is_zero() {
         let each = own.complement();
@@ -249,6 +252,9 @@ pub fn money(life: &Life, moved: Moved, own: Tick, currency: &str) -> String {
     if !part.cash.is_zero() {
         let gained = contracts_of(part.cash, life.closes().other());
         parts.push(format!("Its owner paid {paid} {currency} for {gained} ({own} each)."));
+    }
+    if fee > Money::ZERO {
+        parts.push(format!("The fee was {fee} {currency}."));
     }
     if returned > Money::ZERO {
         parts.push(format!(
@@ -324,20 +330,6 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
         (CancelReason::MarketVoided, _) => {
             "The operator voided the market, which cancels every order in it.".to_owned()
         }
-    }
-}
-
-/// The code of a reason (semantics 4).
-pub const fn reason_code(reason: CancelReason) -> &'static str {
-    match reason {
-        CancelReason::User => "USER",
-        CancelReason::IocRemainder => "IOC_REMAINDER",
-        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
-        CancelReason::SelfTrade => "SELF_TRADE",
-        CancelReason::Expired => "EXPIRED",
-        CancelReason::MarketClosed => "MARKET_CLOSED",
-        CancelReason::MarketVoided => "MARKET_VOIDED",
-        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
     }
 }
 

@@ -15,7 +15,6 @@ use parquet::schema::parser::parse_message_type;
 use uuid::Uuid;
 
 use super::row::Row;
-use crate::register::side_name;
 
 /// Rows in a group: a few megabytes while they are gathered, and few enough for a reader to skip
 /// groups by their statistics.
@@ -43,12 +42,14 @@ const ID: &str = "fixed_len_byte_array(16) {} (UUID)";
 const PRICE: &str = "int32 {} (DECIMAL(3,2))";
 /// Lots of 0.000001 contract.
 const LOTS: &str = "int64 {} (DECIMAL(18,6))";
+/// Money units of 0.00000001.
+const MONEY: &str = "int64 {} (DECIMAL(18,8))";
 const TIME: &str = "int64 {} (TIMESTAMP(MILLIS,true))";
 const WORD: &str = "binary {} (STRING)";
 const PLAIN: &str = "int64 {}";
 
 /// The columns, named as in the comma-separated form.
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 18] = [
     ("sequence", PLAIN, Pick::Long(|row| whole(row.sequence.get()))),
     ("time", TIME, Pick::Long(|row| row.time.get())),
     ("trade_id", ID, Pick::Id(|row| row.trade.uuid())),
@@ -58,13 +59,15 @@ const COLUMNS: [Column; 16] = [
     ("maker_order_id", ID, Pick::Id(|row| row.maker.order.uuid())),
     ("maker_user_id", ID, Pick::Id(|row| row.maker.user.uuid())),
     ("maker_outcome", WORD, Pick::Word(|row| row.maker.wording.outcome.id())),
-    ("maker_side", WORD, Pick::Word(|row| side_name(row.maker.wording.side))),
+    ("maker_side", WORD, Pick::Word(|row| row.maker.wording.side.name())),
     ("maker_price", PRICE, Pick::Small(|row| i32::from(row.maker.price.get()))),
+    ("maker_fee", MONEY, Pick::Long(|row| row.maker.fee.get())),
     ("taker_order_id", ID, Pick::Id(|row| row.taker.order.uuid())),
     ("taker_user_id", ID, Pick::Id(|row| row.taker.user.uuid())),
     ("taker_outcome", WORD, Pick::Word(|row| row.taker.wording.outcome.id())),
-    ("taker_side", WORD, Pick::Word(|row| side_name(row.taker.wording.side))),
+    ("taker_side", WORD, Pick::Word(|row| row.taker.wording.side.name())),
     ("taker_price", PRICE, Pick::Small(|row| i32::from(row.taker.price.get()))),
+    ("taker_fee", MONEY, Pick::Long(|row| row.taker.fee.get())),
 ];
 
 /// Sequence numbers have 48 bits and a fill at most an order's lots: both fit.

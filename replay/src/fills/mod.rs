@@ -34,9 +34,11 @@ Columns (csv, parquet; ndjson nests the two parties, table shows the same for pe
   maker_order_id, maker_user_id       whose order was resting                    UUID
   maker_outcome, maker_side           in its owner's words: yes/no, BUY/SELL     STRING
   maker_price                         of the outcome that the owner named        DECIMAL(3,2)
+  maker_fee                           what the fill cost its owner besides       DECIMAL(18,8)
   taker_...                           the same of the order that came in
 In a Parquet file (last column) no value is null, a UUID has 16 bytes, and a decimal is the whole
-number of ticks of 0.01 (INT32) or of lots of 0.000001 contract (INT64); Snappy, at most 16,384
+number of ticks of 0.01 (INT32), of lots of 0.000001 contract or of money units of 0.00000001
+(INT64); Snappy, at most 16,384
 rows a group.
 
 Examples:
@@ -161,7 +163,7 @@ impl Rows {
         let standing = *self.register.standing(party.order)?;
         let (order, user) = (standing.id, self.register.person(party.user)?.id);
         let price = standing.wording.yes_price(trade.price);
-        Ok(Party { order, user, wording: standing.wording, price })
+        Ok(Party { order, user, wording: standing.wording, price, fee: party.fee })
     }
 
     fn wants(&self, parties: [&Party; 2]) -> bool {

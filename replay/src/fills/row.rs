@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use openoutcry::exchange::command::Wording;
 use openoutcry::exchange::ids::{MarketId, OrderId, TradeId, UserId};
-use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use serde_json::json;
 
 use crate::moment::rfc3339;
-use crate::register::{side_name, spoken};
+use crate::register::spoken;
 
 /// One side of a fill, in its owner's words.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct Party {
     pub wording: Wording,
     /// Price of the fill, of the outcome that the owner named.
     pub price: Tick,
+    /// What the owner paid for it besides.
+    pub fee: Money,
 }
 
 /// A fill.
@@ -46,15 +48,16 @@ pub struct Row {
 
 /// Names of the columns.
 pub const HEADINGS: &str = "sequence,time,trade_id,market_id,yes_price,quantity,\
-    maker_order_id,maker_user_id,maker_outcome,maker_side,maker_price,\
-    taker_order_id,taker_user_id,taker_outcome,taker_side,taker_price";
+    maker_order_id,maker_user_id,maker_outcome,maker_side,maker_price,maker_fee,\
+    taker_order_id,taker_user_id,taker_outcome,taker_side,taker_price,taker_fee";
 
 /// The headings of the table for people.
 pub fn table_headings(out: &mut impl Write) -> io::Result<()> {
     write!(out, "{:>10}  {:24}  {:36}  ", "sequence", "time", "trade")?;
     write!(out, "{:36}  {:5}  {:>16}  ", "market", "yes", "contracts")?;
     write!(out, "{:36}  {:36}  {:13}  ", "maker's order", "maker", "makes")?;
-    writeln!(out, "{:36}  {:36}  takes", "taker's order", "taker")
+    write!(out, "{:>12}  {:36}  {:36}  ", "fee", "taker's order", "taker")?;
+    writeln!(out, "{:13}  {:>12}", "takes", "fee")
 }
 
 impl Row {
@@ -66,8 +69,9 @@ impl Row {
         write!(out, "{:5}  {quantity:>16}  ", self.yes_price.to_string())?;
         let words = |party: &Party| format!("{} {}", spoken(party.wording), party.price);
         let [resting, incoming] = [maker, taker].map(words);
-        write!(out, "{}  {}  {resting:13}  ", maker.order, maker.user)?;
-        writeln!(out, "{}  {}  {incoming}", taker.order, taker.user)
+        let [makers_fee, takers_fee] = [maker, taker].map(|party| party.fee.to_string());
+        write!(out, "{}  {}  {resting:13}  {makers_fee:>12}  ", maker.order, maker.user)?;
+        writeln!(out, "{}  {}  {incoming:13}  {takers_fee:>12}", taker.order, taker.user)
     }
 
     /// A line of comma-separated values; none of them can hold a comma.
@@ -75,9 +79,9 @@ impl Row {
         let Row { sequence, trade, market, yes_price, quantity, maker, taker, .. } = self;
         let time = rfc3339(self.time);
         write!(out, "{sequence},{time},{trade},{market},{yes_price},{quantity}")?;
-        for Party { order, user, wording, price } in [maker, taker] {
-            let (outcome, side) = (wording.outcome.id(), side_name(wording.side));
-            write!(out, ",{order},{user},{outcome},{side},{price}")?;
+        for Party { order, user, wording, price, fee } in [maker, taker] {
+            let (outcome, side) = (wording.outcome.id(), wording.side.name());
+            write!(out, ",{order},{user},{outcome},{side},{price},{fee}")?;
         }
         writeln!(out)
     }
@@ -89,8 +93,9 @@ impl Row {
                 "order_id": party.order.to_string(),
                 "user_id": party.user.to_string(),
                 "outcome": party.wording.outcome.id(),
-                "side": side_name(party.wording.side),
+                "side": party.wording.side.name(),
                 "price": party.price.to_string(),
+                "fee": party.fee.to_string(),
             })
         };
         let row = json!({

@@ -8,7 +8,7 @@ use openoutcry::exchange::catalogue::MarketDraft;
 use openoutcry::exchange::command::{Command, Direction, Record, Wording};
 use openoutcry::exchange::effect::{Effect, Party, Trade};
 use openoutcry::exchange::ids::{MarketId, MarketNo, OrderNo, UserNo};
-use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, MoneySum, Overflow, Sequence, Tick, TimeMs};
 use openoutcry::journal::block::Block;
 
 use super::ends::Ends;
@@ -57,6 +57,8 @@ pub struct Side {
     pub wording: Wording,
     /// Price of the fill in the owner's words.
     pub price: Tick,
+    /// What the owner paid besides.
+    pub fee: Money,
 }
 
 /// A fill.
@@ -79,7 +81,8 @@ impl Fill {
         let side = |party: Party| -> Result<Side, Failure> {
             let wording = register.standing(party.order)?.wording;
             let (order, name) = (party.order, register.name(party.user));
-            Ok(Side { order, name, wording, price: wording.yes_price(trade.price) })
+            let price = wording.yes_price(trade.price);
+            Ok(Side { order, name, wording, price, fee: party.fee })
         };
         let (taker, maker) = (side(trade.taker)?, side(trade.maker)?);
         let (price, quantity) = (trade.price, trade.quantity);

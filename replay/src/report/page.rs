@@ -270,20 +270,26 @@ pub fn totals(out: &mut impl Write, facts: &Facts, currency: &str) -> io::Result
     section(out, "Money and contracts of this market")?;
     let sums = facts.proof.sums();
     let rows = [
-        ("Taken from accounts for contracts", money(sums.paid_in, currency)),
+        ("Taken from accounts for contracts and fees", money(sums.paid_in, currency)),
         ("Given to accounts", money(sums.paid_out, currency)),
         ("&emsp;of that for contracts held to the end", money(sums.settled, currency)),
-        ("Taken less given", money(sums.left, currency)),
+        ("Fees, the operator's", money(sums.fees, currency)),
+        ("Taken less given and fees", money(sums.left, currency)),
         ("Yes contracts outstanding", grouped(sums.yes)),
         ("No contracts outstanding", grouped(sums.no)),
     ];
-    pairs(out, "Conservation: taken less given is 1.00 for every pair outstanding", &rows)?;
+    pairs(
+        out,
+        "Conservation: taken less given and fees is 1.00 for every pair outstanding",
+        &rows,
+    )?;
     writeln!(
         out,
         "<p>A yes and a no contract together pay 1.00, whatever happens. So after every record \
          there must be as many yes as no contracts, and the accounts must have paid in, on \
-         balance, 1.00 for each pair. That was so after each of the {} records that touched the \
-         market; it was added up from what the records did, apart from the exchange's own \
+         balance and besides fees, 1.00 for each pair. That was so after each of the {} records \
+         that touched the market; it was added up from what the records did, apart from the \
+         exchange's own \
          books.</p>",
         grouped(sums.compared)
     )
@@ -320,7 +326,7 @@ fn shares(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
 }
 
 /// Columns of the table of fills.
-const FILL_HEADINGS: [(&str, bool); 10] = [
+const FILL_HEADINGS: [(&str, bool); 12] = [
     ("record", true),
     ("time", false),
     ("yes", true),
@@ -328,9 +334,11 @@ const FILL_HEADINGS: [(&str, bool); 10] = [
     ("taker", false),
     ("wanted to", false),
     ("order", true),
+    ("fee", true),
     ("maker", false),
     ("wanted to", false),
     ("order", true),
+    ("fee", true),
 ];
 
 /// Begins the table of fills.
@@ -362,9 +370,9 @@ pub fn fill(out: &mut impl Write, fill: &Fill) -> io::Result<()> {
         fill.price,
         grouped(fill.quantity)
     )?;
-    for Side { order, name, wording, price } in [&fill.taker, &fill.maker] {
+    for Side { order, name, wording, price, fee } in [&fill.taker, &fill.maker] {
         write!(out, "<td>{}</td><td>{} {price}</td>", Text(name), spoken(*wording))?;
-        write!(out, "<td class=\"n\">{}</td>", order.0)?;
+        write!(out, "<td class=\"n\">{}</td><td class=\"n\">{}</td>", order.0, grouped(fee))?;
     }
     writeln!(out, "</tr>")
 }

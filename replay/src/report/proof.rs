@@ -1,5 +1,6 @@
 //! What went into a market and what came out of it, from effects alone: after every record the
-//! accounts have paid in, on balance, 1.00 for every pair of a yes and a no contract outstanding.
+//! accounts have paid in, on balance and besides the fees, 1.00 for every pair of a yes and a no
+//! contract outstanding.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub struct Proof {
     paid_in: i128,
     paid_out: i128,
     settled: MoneySum,
+    fees: MoneySum,
     /// Records after which the sums were compared.
     compared: u64,
     /// The first record after which they were not equal.
@@ -28,12 +30,14 @@ pub struct Proof {
 
 /// What the report says of it.
 pub struct Sums {
-    /// Taken from accounts for contracts.
+    /// Taken from accounts for contracts and fees.
     pub paid_in: MoneySum,
     /// Given to accounts for contracts sold, pairs merged and contracts settled.
     pub paid_out: MoneySum,
     /// Of that, for contracts held to the end.
     pub settled: MoneySum,
+    /// Of what was taken, fees.
+    pub fees: MoneySum,
     /// What must still be there.
     pub left: MoneySum,
     /// Yes contracts outstanding.
@@ -80,6 +84,9 @@ impl Proof {
                     self.settled = self.settled.plus(*payout)?;
                     self.holds(*user, (Lots::ZERO, Lots::ZERO))?;
                 }
+                Effect::TradeMade(trade) if here => {
+                    self.fees = self.fees.plus(trade.maker.fee)?.plus(trade.taker.fee)?;
+                }
                 _ => {}
             }
         }
@@ -92,12 +99,17 @@ impl Proof {
             paid_in: MoneySum::new(self.paid_in),
             paid_out: MoneySum::new(self.paid_out),
             settled: self.settled,
-            left: MoneySum::new(self.paid_in.saturating_sub(self.paid_out)),
+            fees: self.fees,
+            left: MoneySum::new(self.left()),
             yes: self.outstanding.0,
             no: self.outstanding.1,
             compared: self.compared,
             broken: self.broken,
         }
+    }
+
+    fn left(&self) -> i128 {
+        self.paid_in.saturating_sub(self.paid_out).saturating_sub(self.fees.get())
     }
 
     fn moved(&mut self, change: i128) {
@@ -120,7 +132,7 @@ impl Proof {
         self.compared = self.compared.saturating_add(1);
         let (yes, no) = self.outstanding;
         let pairs = MoneySum::ZERO.plus(SettlementPrice::ONE.times(yes)?)?;
-        let equal = yes == no && pairs.get() == self.paid_in.saturating_sub(self.paid_out);
+        let equal = yes == no && pairs.get() == self.left();
         if !equal && self.broken.is_none() {
             self.broken = Some(record.sequence);
         }
@@ -157,7 +169,7 @@ user ann
 user bob
 deposit ann 100.00
 deposit bob 100.00
-market rain window 0s
+market rain maker 0.0200 taker 0.0700 window 0s
 market snow
 publish rain
 publish snow
@@ -194,6 +206,7 @@ void snow 0.30
         for market in [0, 1] {
             let sums = sums_of(market, false);
             assert_eq!(sums.broken, None);
+            assert_eq!(sums.fees > MoneySum::ZERO, market == 0);
             assert!(sums.paid_in > MoneySum::ZERO && sums.compared > 4);
             assert_eq!((sums.left, sums.yes, sums.no), (MoneySum::ZERO, Lots::ZERO, Lots::ZERO));
             assert!(sums.settled > MoneySum::ZERO && sums.settled <= sums.paid_out);

@@ -154,15 +154,7 @@ impl Told {
 fn draft(name: &str) -> MarketDraft {
     MarketDraft {
         questions: Localized { en: name.to_owned(), ..Localized::default() },
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline: TimeMs::MAX,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds: 0,
+        ..MarketDraft::plain(TimeMs::MAX)
     }
 }
 

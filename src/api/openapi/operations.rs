@@ -125,11 +125,12 @@ impl Line {
             let replay = header("Idempotent-Replay");
             responses[status]["headers"]["Idempotent-Replay"] = replay;
         }
-        let reused = self.takes_key(route).then_some(Kind::Refused(Reject::IdempotencyKeyReused));
+        let named = [Reject::IdempotencyKeyReused, Reject::TooManyNames].map(Kind::Refused);
+        let named = named.into_iter().filter(|_| self.takes_key(route));
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
         let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-        for kind in kinds(route).into_iter().chain(own).chain(reused) {
+        for kind in kinds(route).into_iter().chain(own).chain(named) {
             let codes = by_status.entry(kind.status().as_u16()).or_default();
             if !codes.contains(&kind.code()) {
                 codes.push(kind.code());

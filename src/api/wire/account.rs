@@ -32,6 +32,20 @@ impl BalanceJson {
     }
 }
 
+/// What trading has earned the operator.
+#[derive(Debug, Serialize)]
+pub struct FeesJson {
+    collected: Text<MoneySum>,
+    currency: String,
+}
+
+impl FeesJson {
+    /// So much of the venue's currency.
+    pub fn new(collected: MoneySum, currency: &str) -> FeesJson {
+        FeesJson { collected: Text(collected), currency: currency.to_owned() }
+    }
+}
+
 /// A user, as the operator sees one.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -98,15 +112,6 @@ impl From<Heartbeat> for HeartbeatJson {
     }
 }
 
-/// The interface's name of a role.
-pub(super) const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Reader => "reader",
-        Role::Trader => "trader",
-        Role::Operator => "operator",
-    }
-}
-
 /// An API key without the key.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,7 +129,7 @@ impl KeyJson {
     pub fn new(row: &KeyRow, last_used: Option<TimeMs>) -> KeyJson {
         KeyJson {
             key_id: Text(row.id),
-            role: role_name(row.role),
+            role: row.role.name(),
             label: Text(Arc::clone(&row.label)),
             created_at: Timestamp(row.created_at),
             last_used_at: last_used.map(Timestamp),

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::{CursorEcho, Number, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
+use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, MarketId, UserId};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Ratio, SettlementPrice};
@@ -194,6 +195,8 @@ pub struct MarketDetailJson {
     deadline: Timestamp,
     highlighted: bool,
     dispute_window_seconds: u32,
+    maker_fee: Text<FeeRate>,
+    taker_fee: Text<FeeRate>,
     winning_outcome_id: Option<OutcomeId>,
     settlement_price: Option<Text<SettlementPrice>>,
     created_at: Timestamp,
@@ -217,6 +220,8 @@ impl MarketDetailJson {
             deadline: Timestamp(row.draft.deadline),
             highlighted: row.draft.highlighted,
             dispute_window_seconds: row.draft.dispute_window_seconds,
+            maker_fee: Text(row.draft.fees.maker),
+            taker_fee: Text(row.draft.fees.taker),
             winning_outcome_id: winning_outcome(row),
             settlement_price: row.settled_at.map(Text),
             created_at: Timestamp(row.created_at),

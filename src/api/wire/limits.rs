@@ -1,8 +1,10 @@
-//! The JSON of a key's limits.
+//! The JSON of a key's limits, and of its user's.
 
 use serde::Serialize;
 
+use super::Text;
 use crate::api::rates::Allowance;
+use crate::exchange::units::{Money, MoneySum};
 
 /// What a key may ask, lane by lane; `null` where it has no limit.
 #[derive(Debug, Serialize)]
@@ -13,6 +15,17 @@ pub struct LimitsJson {
     pub writes: Option<LimitJson>,
     /// Cancels of orders.
     pub cancels: Option<LimitJson>,
+    /// What the user may lose, on all keys together.
+    pub exposure: ExposureJson,
+}
+
+/// What a user may lose, and how much of that the operator allows.
+#[derive(Debug, Serialize)]
+pub struct ExposureJson {
+    /// What is reserved, and what the contracts held cost.
+    pub open: Text<MoneySum>,
+    /// An order that would bring it beyond this is refused; `null` where there is no limit.
+    pub limit: Option<Text<Money>>,
 }
 
 /// One lane.

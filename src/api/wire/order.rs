@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Direction, PlaceOrder, Side, TimeInForce};
+use crate::exchange::command::{Direction, PlaceOrder};
 use crate::exchange::effect::{CancelReason, Effect};
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
@@ -19,34 +20,6 @@ use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
 
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
-
-pub(super) const fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Buy => "BUY",
-        Side::Sell => "SELL",
-    }
-}
-
-pub(super) const fn force_name(force: TimeInForce) -> &'static str {
-    match force {
-        TimeInForce::GoodTillCancelled { .. } => "GTC",
-        TimeInForce::ImmediateOrCancel => "IOC",
-        TimeInForce::FillOrKill => "FOK",
-    }
-}
-
-const fn reason_name(reason: CancelReason) -> &'static str {
-    match reason {
-        CancelReason::User => "USER",
-        CancelReason::IocRemainder => "IOC_REMAINDER",
-        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
-        CancelReason::SelfTrade => "SELF_TRADE",
-        CancelReason::Expired => "EXPIRED",
-        CancelReason::MarketClosed => "MARKET_CLOSED",
-        CancelReason::MarketVoided => "MARKET_VOIDED",
-        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
-    }
-}
 
 /// What is said of an order beside what the interface lists (semantics 4).
 #[derive(Debug, Serialize)]
@@ -63,7 +36,7 @@ impl BesideJson {
     fn of(row: &OrderRow) -> BesideJson {
         BesideJson {
             cancelled_quantity: Text(row.cancelled),
-            cancel_reason: row.cancel_reason.map(reason_name),
+            cancel_reason: row.cancel_reason.map(CancelReason::code),
             filled_cost: Text(row.filled_cost),
             client_order_id: row.client_id.map(Text),
             sequence: row.no.0.get(),
@@ -100,7 +73,7 @@ impl OrderJson {
             id: Text(row.id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
             outcome_id: OutcomeId(row.wording.outcome),
-            side: side_name(row.wording.side),
+            side: row.wording.side.name(),
             order_type: LIMIT,
             price: Text(row.price),
             original_quantity: Text(row.quantity),
@@ -108,7 +81,7 @@ impl OrderJson {
             filled_quantity: Text(row.filled),
             average_fill_price: Text(row.average_price()),
             status: row.status.name(),
-            time_in_force: force_name(row.time_in_force),
+            time_in_force: row.time_in_force.name(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
             beside: BesideJson::of(row),
@@ -182,7 +155,7 @@ impl PlacedJson {
             trades: outcome.trades,
             beside: BesideJson {
                 cancelled_quantity: Text(outcome.cancelled),
-                cancel_reason: outcome.reason.map(reason_name),
+                cancel_reason: outcome.reason.map(CancelReason::code),
                 filled_cost: Text(outcome.cost),
                 client_order_id: terms.client_order_id.map(Text),
                 sequence: sequence.get(),
@@ -221,6 +194,19 @@ impl PlacedJson {
             beside: BesideJson::of(row),
         })
     }
+}
+
+/// What an order would have come to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TriedJson {
+    /// As if it were placed; its ids name nothing.
+    #[serde(flatten)]
+    pub placed: PlacedJson,
+    /// Always true, so that nobody takes it for an order.
+    pub dry_run: bool,
+    /// The caller's money after it.
+    pub balance: BalanceJson,
 }
 
 /// The order of one operation among several.
@@ -327,6 +313,7 @@ pub struct FillJson {
     price: Text<Tick>,
     quantity: Text<Lots>,
     liquidity: &'static str,
+    fee: Text<Money>,
     timestamp: Timestamp,
     sequence: u64,
 }
@@ -339,13 +326,14 @@ impl FillJson {
             order_id: Text(row.order_id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
             outcome_id: OutcomeId(row.wording.outcome),
-            side: side_name(row.wording.side),
+            side: row.wording.side.name(),
             price: Text(row.price),
             quantity: Text(row.quantity),
             liquidity: match row.liquidity {
                 Liquidity::Maker => "MAKER",
                 Liquidity::Taker => "TAKER",
             },
+            fee: Text(row.fee),
             timestamp: Timestamp(row.time),
             sequence: row.sequence.get(),
         }

@@ -11,6 +11,7 @@ use super::catalogue::LocalizedJson;
 use super::{OutcomeId, Text, Timestamp};
 use crate::exchange::command::Record;
 use crate::exchange::digest::StateDigest;
+use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, UserId};
 use crate::exchange::results::ResultsHash;
 use crate::exchange::units::{Lots, Money, SettlementPrice, Tick};
@@ -68,6 +69,7 @@ enum CommandJson<'a> {
         venue_open_orders_max: u32,
         money_supply_max: Text<Money>,
         repeat_window_seconds: u32,
+        user_names_max: u32,
     },
     CreateUser {
         user_id: Id<UserId>,
@@ -118,6 +120,8 @@ enum CommandJson<'a> {
         highlighted: bool,
         category_ids: Vec<Id<CategoryId>>,
         dispute_window_seconds: u32,
+        maker_fee: Text<FeeRate>,
+        taker_fee: Text<FeeRate>,
     },
     ReviseEvent {
         event_id: Id<EventId>,
@@ -261,6 +265,10 @@ struct MarketRevisionJson<'a> {
     highlighted: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     category_ids: Option<Vec<Id<CategoryId>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maker_fee: Option<Text<FeeRate>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taker_fee: Option<Text<FeeRate>>,
 }
 
 impl<'a> RecordJson<'a> {

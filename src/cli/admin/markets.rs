@@ -8,12 +8,14 @@ use super::session::{AdminError, Session};
 use super::table;
 use super::users::PageArgs;
 
-const MARKET: [(&str, &str); 7] = [
+const MARKET: [(&str, &str); 9] = [
     ("id", "id"),
     ("question", "questions.en"),
     ("status", "status"),
     ("deadline", "deadline"),
     ("dispute window, s", "disputeWindowSeconds"),
+    ("maker fee", "makerFee"),
+    ("taker fee", "takerFee"),
     ("winner", "winningOutcomeId"),
     ("settled at", "settlementPrice"),
 ];

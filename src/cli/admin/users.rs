@@ -1,11 +1,12 @@
 //! `admin users`: who trades here, and their money.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::session::{AdminError, Session};
 use super::table;
+use crate::exchange::command::TradingMode;
 
 const USER: [(&str, &str); 8] = [
     ("id", "id"),
@@ -46,6 +47,44 @@ pub enum UsersVerb {
     Deposit(TransferArgs),
     /// Pay money out of a user's account, as far as it is available
     Withdraw(TransferArgs),
+    /// Say what a user may ask
+    Mode {
+        /// The user's id
+        user: Uuid,
+        /// What the user may ask from now on
+        mode: ModeName,
+    },
+    /// Say what a user may be exposed to: what is reserved, and what the contracts held cost
+    #[command(after_help = "Examples:
+  openoutcry admin users exposure-limit 0190f1c2-... 500.00
+  openoutcry admin users exposure-limit 0190f1c2-... none")]
+    ExposureLimit {
+        /// The user's id
+        user: Uuid,
+        /// In the venue's currency, such as 12.50; none lifts the limit
+        limit: String,
+    },
+}
+
+/// A mode's name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ModeName {
+    /// Everything
+    Normal,
+    /// Cancels only: no order is placed or amended
+    CancelOnly,
+    /// Nothing: orders stay as they are
+    ReadOnly,
+}
+
+impl From<ModeName> for TradingMode {
+    fn from(name: ModeName) -> TradingMode {
+        match name {
+            ModeName::Normal => TradingMode::Normal,
+            ModeName::CancelOnly => TradingMode::CancelOnly,
+            ModeName::ReadOnly => TradingMode::ReadOnly,
+        }
+    }
 }
 
 /// Which part of a list.
@@ -109,6 +148,22 @@ pub async fn run(session: &mut Session, verb: &UsersVerb) -> Result<(), AdminErr
         }
         UsersVerb::Deposit(transfer) => move_money(session, transfer, "deposits").await,
         UsersVerb::Withdraw(transfer) => move_money(session, transfer, "withdrawals").await,
+        UsersVerb::Mode { user, mode } => {
+            let body = json!({"mode": TradingMode::from(*mode).name()});
+            let answer = session.post(&format!("/admin/users/{user}/mode"), &body).await?;
+            session.show(&answer, |json| table::thing(json, &USER))
+        }
+        UsersVerb::ExposureLimit { user, limit } => {
+            let path = format!("/admin/users/{user}/exposure-limit");
+            let answer = match limit.as_str() {
+                "none" => {
+                    let lifted = session.delete(&path).await?;
+                    session.answer(&lifted)?
+                }
+                limit => session.post(&path, &json!({"limit": limit})).await?,
+            };
+            session.show(&answer, |json| table::thing(json, &USER))
+        }
     }
 }
 

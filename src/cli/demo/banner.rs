@@ -54,7 +54,7 @@ fn table(model: &ReadModel, text: &mut String) {
         let user = key.and_then(|key| model.accounts.user(key.user));
         let available =
             user.map_or_else(|| "revoked".to_owned(), |user| user.balance.available.to_string());
-        text.push_str(&row(person.name, person.role(), &available, person.key));
+        text.push_str(&row(person.name, person.role.name(), &available, person.key));
     }
 }
 

@@ -2,9 +2,7 @@
 
 use crate::engine::Engine;
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{
-    Command, Condition, Direction, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
-};
+use crate::exchange::command::{Command, Direction, PlaceOrder, Side, TimeInForce, Wording};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::{Lots, Tick};
 use crate::projection::ReadModel;
@@ -53,17 +51,15 @@ fn orders(
         return Vec::new();
     };
     let buy = |price, quantity, time_in_force| PlaceOrder {
-        user,
-        market,
-        wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
-        price,
-        quantity,
         time_in_force,
-        self_trade: SelfTradePrevention::CancelTaker,
-        condition: Condition::Unconditional,
-        valid_until: None,
         copy_from,
-        client_order_id: None,
+        ..PlaceOrder::plain(
+            user,
+            market,
+            Wording { outcome: Outcome::Yes, side: Side::Buy },
+            price,
+            quantity,
+        )
     };
     let behind = Tick::new(bid.get().saturating_sub(BEHIND_TICKS)).unwrap_or(Tick::MIN);
     vec![

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::engine::Engine;
 use crate::engine::pending::Answer;
-use crate::exchange::command::{Command, Condition, PlaceOrder, SelfTradePrevention, Wording};
+use crate::exchange::command::{Command, PlaceOrder, Wording};
 use crate::exchange::effect::Effect;
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::flow::rows::{Action, PlacedOrder};
@@ -125,17 +125,14 @@ impl Lane {
 
     fn order(&self, user: UserNo, recorded: PlacedOrder) -> PlaceOrder {
         PlaceOrder {
-            user,
-            market: self.market,
-            wording: self.view.wording(recorded.wording),
-            price: recorded.price,
-            quantity: recorded.quantity,
             time_in_force: recorded.time_in_force,
-            self_trade: SelfTradePrevention::CancelTaker,
-            condition: Condition::Unconditional,
-            valid_until: None,
-            copy_from: None,
-            client_order_id: None,
+            ..PlaceOrder::plain(
+                user,
+                self.market,
+                self.view.wording(recorded.wording),
+                recorded.price,
+                recorded.quantity,
+            )
         }
     }
 }

@@ -62,15 +62,6 @@ impl Person {
         TRADERS.into_iter().chain([OPERATOR])
     }
 
-    /// The role as the API writes it.
-    pub const fn role(&self) -> &'static str {
-        match self.role {
-            Role::Trader => "trader",
-            Role::Operator => "operator",
-            Role::Reader => "reader",
-        }
-    }
-
     /// The key as the journal knows it.
     pub fn key_hash(&self) -> KeyHash {
         keys::hash(self.key.as_bytes())

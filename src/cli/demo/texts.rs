@@ -4,6 +4,7 @@ use chrono::{NaiveDate, NaiveTime};
 use serde::Deserialize;
 
 use crate::exchange::catalogue::{CategoryDraft, EventDraft, Localized, MarketDraft};
+use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryNo, EventNo};
 use crate::exchange::units::TimeMs;
 
@@ -149,6 +150,7 @@ impl Catalogue {
             event: Some(event),
             highlighted: market.highlighted,
             dispute_window_seconds: market.dispute_window_seconds,
+            fees: Fees::NONE,
         })
     }
 

@@ -17,7 +17,7 @@ use super::stage::Stage;
 use super::summary::{Kind, Latencies};
 use crate::cli::client::{ApiKey, Ask, ClientError, Connection, Problem, Reply, Target};
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Side, TimeInForce};
+use crate::exchange::command::TimeInForce;
 use crate::exchange::units::Lots;
 use crate::flow::rows::{Action, BookRow, FillRow, PlacedOrder};
 use crate::flow::{AccountIndex, FlowLine, LineNo, MarketIndex, OrderRef};
@@ -175,18 +175,11 @@ impl OrderBody<'_> {
         OrderBody {
             market_id,
             outcome_id: order.wording.outcome.id(),
-            side: match order.wording.side {
-                Side::Buy => "BUY",
-                Side::Sell => "SELL",
-            },
+            side: order.wording.side.name(),
             order_type: "LIMIT",
             price: order.price.to_string(),
             quantity: order.quantity.to_string(),
-            time_in_force: match order.time_in_force {
-                TimeInForce::GoodTillCancelled { .. } => "GTC",
-                TimeInForce::ImmediateOrCancel => "IOC",
-                TimeInForce::FillOrKill => "FOK",
-            },
+            time_in_force: order.time_in_force.name(),
         }
     }
 }
@@ -368,7 +361,10 @@ mod tests {
     #[test]
     fn orders_are_written_in_the_interface_s_words() {
         let order = PlacedOrder {
-            wording: crate::exchange::command::Wording { outcome: Outcome::No, side: Side::Sell },
+            wording: crate::exchange::command::Wording {
+                outcome: Outcome::No,
+                side: crate::exchange::command::Side::Sell,
+            },
             price: crate::exchange::units::Tick::new(5).unwrap(),
             quantity: Lots::new(2_500_000),
             time_in_force: TimeInForce::ImmediateOrCancel,

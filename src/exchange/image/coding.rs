@@ -203,7 +203,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8, u32, u64, u128, i64, i128);
+integers!(u8, u16, u32, u64, u128, i64, i128);
 
 impl Imaged for bool {
     fn write(&self, sink: &mut impl ImageSink) {

@@ -128,6 +128,7 @@ impl Exchange {
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
             dispute_window_seconds: Imaged::read(source)?,
+            fees: Imaged::read(source)?,
             window_end: Imaged::read(source)?,
             winner: Imaged::read(source)?,
             book: Book::read(market, self.sequence, &mut self.orders, source)?,
@@ -161,10 +162,12 @@ impl Exchange {
 
 impl Market {
     fn write(&self, orders: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
-        let Market { status, deadline, dispute_window_seconds, window_end, winner, book } = self;
+        let Market { status, deadline, dispute_window_seconds, fees, window_end, winner, book } =
+            self;
         status.write(sink);
         deadline.write(sink);
         dispute_window_seconds.write(sink);
+        fees.write(sink);
         window_end.write(sink);
         winner.write(sink);
         book.write(orders, sink)

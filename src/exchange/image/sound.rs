@@ -8,7 +8,7 @@ use crate::exchange::effect::Holding;
 use crate::exchange::ids::{SEQUENCE_END, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::market::Market;
-use crate::exchange::units::Sequence;
+use crate::exchange::units::{MoneySum, Sequence};
 
 /// Errs with what contradicts, unless it holds.
 const fn hold(holds: bool, contradiction: &'static str) -> Result<(), BadImage> {
@@ -59,6 +59,7 @@ impl Exchange {
             let empty = self.catalogue.categories_count() == 0
                 && self.catalogue.events_count() == 0
                 && self.ledger.users_count() == 0
+                && self.ledger.fees() == MoneySum::ZERO
                 && self.markets.is_empty()
                 && self.standings.venue == TradingMode::Normal
                 && self.repeats.is_empty();

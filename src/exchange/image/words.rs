@@ -7,6 +7,7 @@ use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Holding};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderNo, Token,
     TradeIndex, UserId, UserNo,
@@ -57,7 +58,7 @@ macro_rules! bounded {
     )*};
 }
 
-bounded!(Tick(u8), SettlementPrice(u8), TimeMs(i64));
+bounded!(Tick(u8), SettlementPrice(u8), FeeRate(u16), TimeMs(i64));
 
 /// Dense numbers.
 macro_rules! numbers {
@@ -170,9 +171,11 @@ imaged!(MarketDraft {
     event,
     highlighted,
     dispute_window_seconds,
+    fees,
 });
 imaged!(Wording { outcome, side });
-imaged!(Backing { contracts, cash });
+imaged!(Backing { contracts, cash, fees });
+imaged!(Fees { maker, taker });
 imaged!(Holding { held, locked, cost, copy_from });
 imaged!(Account { available, reserved });
 imaged!(Position { yes, no, realised });
@@ -184,6 +187,7 @@ imaged!(Rules {
     venue_open_orders_max,
     money_supply_max,
     repeat_window_seconds,
+    user_names_max,
 });
 imaged!(Heartbeat { until, expired });
 imaged!(Standing { mode, exposure_limit, heartbeat });

@@ -12,10 +12,11 @@ use crate::exchange::units::MoneySum;
 impl Imaged for Ledger {
     fn write(&self, sink: &mut impl ImageSink) {
         // What contracts cost is told by the positions.
-        let Ledger { accounts, costs: _, markets, net_deposits } = self;
+        let Ledger { accounts, costs: _, markets, net_deposits, fees } = self;
         accounts.write(sink);
         markets.write(sink);
         net_deposits.write(sink);
+        fees.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
@@ -29,7 +30,8 @@ impl Imaged for Ledger {
                 *sum = sum.plus(cost).map_err(Broken::from)?;
             }
         }
-        Ok(Ledger { accounts, costs, markets, net_deposits: Imaged::read(source)? })
+        let (net_deposits, fees) = (Imaged::read(source)?, Imaged::read(source)?);
+        Ok(Ledger { accounts, costs, markets, net_deposits, fees })
     }
 }
 

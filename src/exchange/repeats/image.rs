@@ -6,7 +6,7 @@ use crate::exchange::image::coding::{imaged, write_count};
 use crate::exchange::units::Sequence;
 
 imaged!(End { at, name, first });
-imaged!(Known { body, until, firsts, order });
+imaged!(Known { user, body, until, firsts, order });
 
 impl Imaged for Fingerprint {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -57,6 +57,7 @@ impl Imaged for Repeats {
             }
             repeats.ends.push_back(end);
         }
+        repeats.held = repeats.counted();
         Ok(repeats)
     }
 }

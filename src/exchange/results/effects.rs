@@ -9,6 +9,7 @@ use crate::exchange::command::{
     TradingMode, Wording,
 };
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
     CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
 };
@@ -127,6 +128,7 @@ wrapped! {
     bool: it => u8::from(*it);
     Tick: it => it.get();
     SettlementPrice: it => it.get();
+    FeeRate: it => it.get();
     Lots: it => it.get();
     Money: it => it.get();
     MoneySum: it => it.get();
@@ -148,10 +150,7 @@ wrapped! {
         Outcome::Yes => 1_u8,
         Outcome::No => 2,
     };
-    Side: it => match it {
-        Side::Buy => 1_u8,
-        Side::Sell => 2,
-    };
+    Side: it => if matches!(it, Side::Buy) { 1_u8 } else { 2 };
     Direction: it => match it {
         Direction::Up => 1_u8,
         Direction::Down => 2,
@@ -268,14 +267,14 @@ impl Canonical for Rules {
             venue_open_orders_max,
             money_supply_max,
             repeat_window_seconds,
+            user_names_max,
         } = self;
         put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
-        put!(out; repeat_window_seconds);
+        put!(out; repeat_window_seconds, user_names_max);
     }
 }
 
 impl Canonical for CategoryDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let CategoryDraft { name, slug } = self;
         put!(out; name, slug);
@@ -283,7 +282,6 @@ impl Canonical for CategoryDraft {
 }
 
 impl Canonical for EventDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
         put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
@@ -291,7 +289,6 @@ impl Canonical for EventDraft {
 }
 
 impl Canonical for MarketDraft {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketDraft {
             questions,
@@ -304,14 +301,14 @@ impl Canonical for MarketDraft {
             event,
             highlighted,
             dispute_window_seconds,
+            fees: Fees { maker, taker },
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; event, highlighted, dispute_window_seconds);
+        put!(out; event, highlighted, dispute_window_seconds, maker, taker);
     }
 }
 
 impl Canonical for EventRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
             self;
@@ -320,7 +317,6 @@ impl Canonical for EventRevision {
 }
 
 impl Canonical for MarketRevision {
-    #[inline]
     fn write(&self, out: &mut impl Sink) {
         let MarketRevision {
             questions,
@@ -331,9 +327,11 @@ impl Canonical for MarketRevision {
             deadline,
             categories,
             highlighted,
+            maker_fee,
+            taker_fee,
         } = self;
         put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; highlighted);
+        put!(out; highlighted, maker_fee, taker_fee);
     }
 }
 
@@ -361,8 +359,8 @@ impl Canonical for PlaceOrder {
 impl Canonical for Party {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
-        let Party { order, user, remaining } = self;
-        put!(out; order, user, remaining);
+        let Party { order, user, remaining, fee } = self;
+        put!(out; order, user, remaining, fee);
     }
 }
 

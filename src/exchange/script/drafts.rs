@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::catalogue::{EventDraft, EventRevision, Localized, MarketDraft, MarketRevision};
 use super::super::command::KeyHash;
+use super::super::fees::Fees;
 use super::super::ids::EventNo;
 use super::super::units::TimeMs;
 
@@ -66,6 +67,7 @@ pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
         event: None,
         highlighted: false,
         dispute_window_seconds: 0,
+        fees: Fees::NONE,
     }
 }
 
@@ -104,6 +106,8 @@ pub fn revise_market(draft: &mut MarketDraft, revision: MarketRevision) {
         deadline,
         categories,
         highlighted,
+        maker_fee,
+        taker_fee,
     } = revision;
     set(&mut draft.questions, questions);
     set(&mut draft.descriptions, descriptions);
@@ -113,6 +117,8 @@ pub fn revise_market(draft: &mut MarketDraft, revision: MarketRevision) {
     set(&mut draft.deadline, deadline);
     set(&mut draft.categories, categories);
     set(&mut draft.highlighted, highlighted);
+    set(&mut draft.fees.maker, maker_fee);
+    set(&mut draft.fees.taker, taker_fee);
 }
 
 /// The parts that make `draft` of `base`.
@@ -126,6 +132,8 @@ pub fn market_difference(base: &MarketDraft, draft: &MarketDraft) -> MarketParts
         deadline: changed(&base.deadline, &draft.deadline),
         categories: changed(&base.categories, &draft.categories),
         highlighted: changed(&base.highlighted, &draft.highlighted),
+        maker_fee: changed(&base.fees.maker, &draft.fees.maker),
+        taker_fee: changed(&base.fees.taker, &draft.fees.taker),
     };
     let window_seconds = changed(&base.dispute_window_seconds, &draft.dispute_window_seconds);
     MarketParts { revision, event: draft.event, window_seconds }

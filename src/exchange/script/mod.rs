@@ -12,7 +12,7 @@
 //! Parts in brackets may be left out; their defaults are made from the name.
 //! ```text
 //! venue [USD] [version 1] [orders 10000] [venue-orders 33554432] [supply 90000000000]
-//!       [repeats 1d]
+//!       [repeats 1d] [names 1000000]
 //! user ann ["Ann B."] [pic "https://..."]
 //! key k1 for ann [operator|trader] [label "laptop"] [hash 64-hex-digits]
 //! revoke k1 of ann
@@ -22,7 +22,8 @@
 //! event storms [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
 //!              [highlighted yes|no] [in weather,sport]
 //! market rain [questions TEXTS] [descriptions TEXTS] [yes TEXTS] [no TEXTS] [logo "url"]
-//!             [until MOMENT] [in weather,sport] [highlighted yes|no] [of storms] [window SPAN]
+//!             [until MOMENT] [in weather,sport] [highlighted yes|no] [maker 0.0200] [taker 0.0700]
+//!             [of storms] [window SPAN]
 //! revise event storms ...      with the parts of an event
 //! revise market rain ...       with the parts of a market but the last two
 //! publish rain                 suspend, close, dispute likewise

@@ -7,6 +7,7 @@ use super::super::command::{
     BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
     Side, TimeInForce, TradingMode, Wording,
 };
+use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Money, SettlementPrice, Tick};
@@ -41,7 +42,7 @@ pub fn line(text: &str, names: &Names) -> Result<Line, ScriptError> {
 }
 
 /// What may follow a venue's currency.
-const VENUE_PARTS: [&str; 5] = ["version", "orders", "venue-orders", "supply", "repeats"];
+const VENUE_PARTS: [&str; 6] = ["version", "orders", "venue-orders", "supply", "repeats", "names"];
 
 /// A command, and the name of what it makes.
 type Named = (Command, Option<String>);
@@ -139,6 +140,7 @@ impl Reader<'_> {
                 "venue-orders" => rules.venue_open_orders_max = self.number()?,
                 "supply" => rules.money_supply_max = self.unit("an amount", Money::parse)?,
                 "repeats" => rules.repeat_window_seconds = self.seconds()?,
+                "names" => rules.user_names_max = self.number()?,
                 other => return Err(ScriptError::Unexpected(other.to_owned())),
             }
         }
@@ -238,6 +240,8 @@ impl Reader<'_> {
                 "until" => revision.deadline = Some(self.moment()?),
                 "in" => revision.categories = Some(self.categories()?),
                 "highlighted" => revision.highlighted = Some(self.flag()?),
+                "maker" => revision.maker_fee = Some(self.unit("a rate", FeeRate::parse)?),
+                "taker" => revision.taker_fee = Some(self.unit("a rate", FeeRate::parse)?),
                 "of" => parts.event = Some(self.event()?),
                 "window" => parts.window_seconds = Some(self.seconds()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),

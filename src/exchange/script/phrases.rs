@@ -1,10 +1,10 @@
 //! Effects in words, one short line each.
 
-use super::super::command::{Direction, Role};
-use super::super::effect::{CancelReason, Effect, Holding, Party};
+use super::super::command::Direction;
+use super::super::effect::{Effect, Holding, Party};
 use super::super::ids::{MarketNo, UserNo};
 use super::super::lifecycle::MarketStatus;
-use super::super::units::{Lots, MoneySum, Tick, TimeMs};
+use super::super::units::{Lots, Money, MoneySum, Tick, TimeMs};
 use super::names::Names;
 use super::words::moment;
 
@@ -17,11 +17,7 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
         Effect::VenueOpened(rules) => format!("the venue opens in {}", rules.currency),
         Effect::UserCreated { user, .. } => format!("user {}", names.of_user(*user)),
         Effect::KeyAdded { user, key, role, .. } => {
-            let role = match role {
-                Role::Reader => "reader",
-                Role::Trader => "trader",
-                Role::Operator => "operator",
-            };
+            let role = role.name();
             format!("key {} for {} as {role}", names.of_key(*key), names.of_user(*user))
         }
         Effect::KeyRevoked { user, key } => {
@@ -145,7 +141,7 @@ fn of_order(effect: &Effect, names: &Names) -> String {
         Effect::OrderCancelled { order, direction, price, quantity, rested, reason, .. } => {
             let standing = standing(*direction, *price, *quantity);
             let where_ = if *rested { "off the book" } else { "unrested" };
-            format!("{} cancelled {standing} {where_}: {}", names.of_order(*order), code(*reason))
+            format!("{} cancelled {standing} {where_}: {}", names.of_order(*order), reason.code())
         }
         _ => String::new(),
     }
@@ -162,10 +158,11 @@ fn standing(direction: Direction, price: Tick, quantity: Lots) -> String {
 
 fn party(party: Party, names: &Names) -> String {
     let name = names.of_order(party.order);
+    let fee = if party.fee == Money::ZERO { String::new() } else { format!(", fee {}", party.fee) };
     if party.remaining.is_zero() {
-        format!("{name} (filled)")
+        format!("{name} (filled{fee})")
     } else {
-        format!("{name} ({} left)", party.remaining)
+        format!("{name} ({} left{fee})", party.remaining)
     }
 }
 
@@ -196,18 +193,4 @@ fn holding(outcome: &str, holding: &Holding, names: &Names) -> Option<String> {
 
 fn realised_part(realised: MoneySum) -> String {
     if realised == MoneySum::ZERO { String::new() } else { format!(", realised {realised}") }
-}
-
-/// The code of a reason (semantics 4).
-const fn code(reason: CancelReason) -> &'static str {
-    match reason {
-        CancelReason::User => "USER",
-        CancelReason::IocRemainder => "IOC_REMAINDER",
-        CancelReason::FokNotFillable => "FOK_NOT_FILLABLE",
-        CancelReason::SelfTrade => "SELF_TRADE",
-        CancelReason::Expired => "EXPIRED",
-        CancelReason::MarketClosed => "MARKET_CLOSED",
-        CancelReason::MarketVoided => "MARKET_VOIDED",
-        CancelReason::HeartbeatExpired => "HEARTBEAT_EXPIRED",
-    }
 }

@@ -206,6 +206,9 @@ impl Writer<'_> {
             let ms = u64::from(rules.repeat_window_seconds).saturating_mul(1000);
             self.part("repeats", span(ms));
         }
+        if rules.user_names_max != current.user_names_max {
+            self.part("names", rules.user_names_max.to_string());
+        }
     }
 
     fn key(&mut self, name: &str, role: Role, label: &str, hash: &KeyHash) {
@@ -262,6 +265,11 @@ impl Writer<'_> {
         self.moment_part("until", revision.deadline);
         self.categories(revision.categories.as_deref());
         self.flag("highlighted", revision.highlighted);
+        for (keyword, rate) in [("maker", revision.maker_fee), ("taker", revision.taker_fee)] {
+            if let Some(rate) = rate {
+                self.part(keyword, rate.to_string());
+            }
+        }
         if let Some(event) = parts.event {
             self.part("of", self.names.of_event(event));
         }

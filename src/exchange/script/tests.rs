@@ -10,6 +10,7 @@ use super::super::command::{
     BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
     TimeInForce, TradingMode, Wording,
 };
+use super::super::fees::FeeRate;
 use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
@@ -48,21 +49,23 @@ fn event_revision() -> BoxedStrategy<EventRevision> {
 
 fn market_revision() -> BoxedStrategy<MarketRevision> {
     let all = (of(texts()), of(texts()), of(texts()), of(texts()));
-    (all, of(text()), of(time()), of(categories()), of(any::<bool>()))
-        .prop_map(
-            |((questions, descriptions, yes_text, no_text), logo, deadline, categories, flag)| {
-                MarketRevision {
-                    questions,
-                    descriptions,
-                    yes_text,
-                    no_text,
-                    logo,
-                    deadline,
-                    categories,
-                    highlighted: flag,
-                }
-            },
-        )
+    let rate = || of((0..=10_000_u16).prop_map(|rate| FeeRate::new(rate).unwrap()));
+    (all, of(text()), of(time()), of(categories()), of(any::<bool>()), rate(), rate())
+        .prop_map(|(texts, logo, deadline, categories, flag, maker_fee, taker_fee)| {
+            let (questions, descriptions, yes_text, no_text) = texts;
+            MarketRevision {
+                questions,
+                descriptions,
+                yes_text,
+                no_text,
+                logo,
+                deadline,
+                categories,
+                highlighted: flag,
+                maker_fee,
+                taker_fee,
+            }
+        })
         .boxed()
 }
 
@@ -143,18 +146,28 @@ fn order() -> BoxedStrategy<PlaceOrder> {
 
 fn creation() -> BoxedStrategy<Command> {
     let key = (0..4_u32, proptest::option::of(any::<bool>()), text(), any::<[u8; 32]>());
-    let rules = (1..3_u32, text(), 1..20_000_u32, any::<u32>(), 1..=i64::MAX, 0..200_000_u32);
+    let rules = (
+        1..3_u32,
+        text(),
+        1..20_000_u32,
+        any::<u32>(),
+        1..=i64::MAX,
+        (0..200_000_u32, any::<u32>()),
+    );
     prop_oneof![
-        rules.prop_map(|(version, currency, user_open_orders_max, all, supply, window)| {
-            Command::OpenVenue(Rules {
-                version,
-                currency,
-                user_open_orders_max,
-                venue_open_orders_max: all,
-                money_supply_max: Money::new(supply),
-                repeat_window_seconds: window,
-            })
-        }),
+        rules.prop_map(
+            |(version, currency, user_open_orders_max, all, supply, (window, names))| {
+                Command::OpenVenue(Rules {
+                    version,
+                    currency,
+                    user_open_orders_max,
+                    venue_open_orders_max: all,
+                    money_supply_max: Money::new(supply),
+                    repeat_window_seconds: window,
+                    user_names_max: names,
+                })
+            }
+        ),
         (text(), text()).prop_map(|(profile_name, profile_pic)| {
             Command::CreateUser { profile_name, profile_pic }
         }),

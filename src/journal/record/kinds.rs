@@ -12,6 +12,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::{Command, KeyHash, PlaceOrder, Wording};
+use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
@@ -66,6 +67,7 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             venue_open_orders_max: rules.venue_open_orders_max,
             money_supply_max: rules.money_supply_max.get(),
             repeat_window_seconds: rules.repeat_window_seconds,
+            user_names_max: rules.user_names_max,
         }),
         Command::CreateUser { profile_name, profile_pic } => {
             tail.put(CreateUserV1 { profile_name, profile_pic })
@@ -221,6 +223,8 @@ fn market(draft: &MarketDraft) -> CreateMarketV1<'_> {
         event: draft.event.map(|event| event.0),
         highlighted: draft.highlighted,
         dispute_window_seconds: draft.dispute_window_seconds,
+        maker_fee: draft.fees.maker.get(),
+        taker_fee: draft.fees.taker.get(),
     }
 }
 
@@ -247,6 +251,8 @@ fn market_revision(market: MarketNo, revision: &MarketRevision) -> ReviseMarketV
         deadline: revision.deadline.map(TimeMs::get),
         categories: revision.categories.as_deref().map(numbers),
         highlighted: revision.highlighted,
+        maker_fee: revision.maker_fee.map(FeeRate::get),
+        taker_fee: revision.taker_fee.map(FeeRate::get),
     }
 }
 
@@ -295,6 +301,7 @@ fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
         venue_open_orders_max: venue.venue_open_orders_max,
         money_supply_max: Money::new(venue.money_supply_max),
         repeat_window_seconds: venue.repeat_window_seconds,
+        user_names_max: venue.user_names_max,
     })
 }
 
@@ -337,6 +344,10 @@ fn market_draft_of(market: CreateMarketV1<'_>) -> Result<Command, BadField> {
         event: market.event.map(EventNo),
         highlighted: market.highlighted,
         dispute_window_seconds: market.dispute_window_seconds,
+        fees: Fees {
+            maker: fields::fee_rate(market.maker_fee, "maker_fee")?,
+            taker: fields::fee_rate(market.taker_fee, "taker_fee")?,
+        },
     })))
 }
 
@@ -362,6 +373,8 @@ fn market_revision_of(market: ReviseMarketV1<'_>) -> Result<Command, BadField> {
         deadline: fields::time_option(market.deadline, "deadline")?,
         categories: market.categories.map(categories),
         highlighted: market.highlighted,
+        maker_fee: fields::fee_rate_option(market.maker_fee, "maker_fee")?,
+        taker_fee: fields::fee_rate_option(market.taker_fee, "taker_fee")?,
     });
     Ok(Command::ReviseMarket { market: MarketNo(market.market), revision })
 }

@@ -8,7 +8,8 @@ use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Lots, Sequence, TimeMs};
 use crate::projection::history::chain::{Links, Place};
 use crate::projection::history::pack::{
-    pack, pack_sequence, pack_time, unpack, unpack_sequence, unpack_time, unpack_u32,
+    pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence, unpack_time,
+    unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -31,7 +32,7 @@ impl Row for Fill {
     fn pack(&self, place: Place, before: &Self::Base, sink: &mut Vec<u8>) {
         let Fill { row, of_order, in_market } = self;
         let FillRow { index, order, placed, market, wording, .. } = row;
-        let FillRow { price, quantity, liquidity, time, sequence, .. } = row;
+        let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;
         pack_sequence(before.0, *sequence, sink);
         pack_time(before.1, *time, sink);
         pack(u64::from(index.0), sink);
@@ -44,6 +45,7 @@ impl Row for Fill {
         bits.write(sink);
         price.write(sink);
         pack(quantity.get(), sink);
+        pack_money(*fee, sink);
         of_order.pack(place, sink);
         in_market.pack(place, sink);
     }
@@ -66,6 +68,7 @@ impl Row for Fill {
         let liquidity = if bits & TOOK == 0 { Liquidity::Maker } else { Liquidity::Taker };
         let price = Imaged::read(source)?;
         let quantity = Lots::new(unpack(source)?);
+        let fee = unpack_money(source)?;
         let row = FillRow {
             index,
             order,
@@ -75,6 +78,7 @@ impl Row for Fill {
             price,
             quantity,
             liquidity,
+            fee,
             time,
             sequence,
         };

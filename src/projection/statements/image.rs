@@ -34,6 +34,7 @@ impl Cause {
             Cause::Merged(_) => 7,
             Cause::Settled(_) => 8,
             Cause::Voided(_) => 9,
+            Cause::Fee(_) => 10,
         }
     }
 
@@ -68,6 +69,7 @@ impl Cause {
             7 => Cause::Merged(about(source)?),
             8 => Cause::Settled(MarketNo(unpack_u32(source)?)),
             9 => Cause::Voided(MarketNo(unpack_u32(source)?)),
+            10 => Cause::Fee(about(source)?),
             _ => return Err(BadImage::Value("Cause")),
         })
     }

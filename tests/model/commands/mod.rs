@@ -12,6 +12,7 @@ use openoutcry::exchange::command::{
     Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
     Side, TimeInForce, TradingMode, Wording,
 };
+use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::rules::Rules;
@@ -21,6 +22,8 @@ use crate::naive::Naive;
 
 /// Users of a venue under test.
 pub const USERS_COUNT: u32 = 4;
+/// Users that a venue under test may come to have.
+const USERS_MAX: u32 = USERS_COUNT + 2;
 /// Open orders that each may have: few, so that the limit is met.
 pub const USER_OPEN_ORDERS_MAX: u32 = 7;
 /// Open orders of all users together; fewer than all of theirs.
@@ -158,7 +161,7 @@ pub fn opening() -> Vec<Command> {
     }
     for number in 0..2 {
         let deadline = after(START, 20_000);
-        commands.push(Command::CreateMarket(Box::new(draft(deadline, number))));
+        commands.push(Command::CreateMarket(Box::new(draft(deadline, number, fees_of(number)))));
         commands.push(Command::PublishMarket { market: MarketNo(number) });
     }
     commands
@@ -175,20 +178,23 @@ pub fn after(time: TimeMs, ms: i64) -> TimeMs {
     TimeMs::new(time.get() + ms).unwrap()
 }
 
+/// One of some rates: none, small ones, ones that leave nothing even, and the largest.
+pub fn fees_of(pick: u32) -> Fees {
+    let rate = |rate| FeeRate::new(rate).unwrap();
+    let (maker, taker) = match pick % 7 {
+        0 | 3 => (0, 0),
+        1 => (0, 700),
+        2 => (200, 700),
+        4 => (1, 1),
+        5 => (10_000, 10_000),
+        _ => (333, 0),
+    };
+    Fees { maker: rate(maker), taker: rate(taker) }
+}
+
 /// A market without texts.
-pub fn draft(deadline: TimeMs, dispute_window_seconds: u32) -> MarketDraft {
-    MarketDraft {
-        questions: Localized::default(),
-        descriptions: Localized::default(),
-        yes_text: Localized::default(),
-        no_text: Localized::default(),
-        logo: String::new(),
-        deadline,
-        categories: Vec::new(),
-        event: None,
-        highlighted: false,
-        dispute_window_seconds,
-    }
+pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> MarketDraft {
+    MarketDraft { dispute_window_seconds, fees, ..MarketDraft::plain(deadline) }
 }
 
 /// Picks one of several by a number of any size.
@@ -317,7 +323,8 @@ fn revive(twin: &Naive, now: TimeMs) -> Option<Command> {
     }
     let deadline = after(now, 500 + now.get() % 9_000);
     let window = u32::try_from(now.get() % 4 * 2).unwrap();
-    Some(Command::CreateMarket(Box::new(draft(deadline, window))))
+    let fees = fees_of(u32::try_from(twin.markets.len()).unwrap());
+    Some(Command::CreateMarket(Box::new(draft(deadline, window, fees))))
 }
 
 fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
@@ -397,7 +404,8 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
     match what {
         Run::Create { deadline_in, window } => {
             let deadline = after(now, i64::from(deadline_in));
-            let mut draft = draft(deadline, u32::from(window));
+            let fees = fees_of(u32::from(deadline_in.unsigned_abs()));
+            let mut draft = draft(deadline, u32::from(window), fees);
             if deadline_in % 9 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
                 draft.event = Some(EventNo(u32::from(window)));
@@ -419,7 +427,18 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
         Run::Revise(ms) => {
             let deadline = later(ms);
             let categories = (had.get() % 5 == 0).then(|| vec![CategoryNo(0)]);
-            let revision = MarketRevision { deadline, categories, ..MarketRevision::default() };
+            // Of a market that is public the fees stay; a refusal of all is seen now and then.
+            let draft = twin.markets.get(market.index());
+            let draft = draft.is_some_and(|market| market.status == MarketStatus::Draft);
+            let fees = fees_of(u32::try_from(now.get() % 7).unwrap());
+            let named = draft || now.get() % 6 == 0;
+            let revision = MarketRevision {
+                deadline,
+                categories,
+                maker_fee: named.then_some(fees.maker),
+                taker_fee: (named && now.get() % 2 == 0).then_some(fees.taker),
+                ..MarketRevision::default()
+            };
             Command::ReviseMarket { market, revision: Box::new(revision) }
         }
     }
@@ -457,6 +476,10 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             let revision = EventRevision { categories, ..EventRevision::default() };
             let event = EventNo(small % (twin.events_count() + 1));
             Command::ReviseEvent { event, revision: Box::new(revision) }
+        }
+        _ if small % 4 == 3 && twin.users_count < USERS_MAX => {
+            let (profile_name, profile_pic) = (String::new(), String::new());
+            Command::CreateUser { profile_name, profile_pic }
         }
         _ => Command::AdvanceClock,
     }

@@ -88,7 +88,26 @@ impl Position {
 pub struct Backing {
     pub contracts: i128,
     pub cash_lots: i128,
+    /// Cash for fees.
+    pub fees: i128,
 }
+
+/// What trading in a market costs, in ten-thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    pub maker: i128,
+    pub taker: i128,
+}
+
+/// A share of price x (1 - price) x quantity in money units, rounded up. Ten-thousandths, ticks
+/// of 1.00 twice, and a lot of a tick is a unit: 10,000 x 100 parts.
+pub const fn fee(rate: i128, own: i128, lots: i128) -> i128 {
+    let parts = rate * own * (PAIR - own) * lots;
+    parts / 1_000_000 + if parts % 1_000_000 > 0 { 1 } else { 0 }
+}
+
+/// Fills whose rounding up is set aside for.
+const ROUND_UPS: i128 = 10_000;
 
 /// Why an order cannot be backed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,8 +124,22 @@ pub struct Bet {
     pub direction: Direction,
     /// Ticks of the owner's side at the limit.
     pub own_limit: i128,
+    pub rates: Rates,
     pub reduce_only: bool,
     pub copy_from: Option<UserNo>,
+}
+
+impl Bet {
+    /// What may have to be paid in fees for so many lots that cash backs: the worst of all prices
+    /// that the limit lets in.
+    fn fees_of(&self, cash_lots: i128) -> i128 {
+        let rate = self.rates.maker.max(self.rates.taker);
+        if rate == 0 {
+            return 0;
+        }
+        let worst = (1..=self.own_limit).map(|own| fee(rate, own, cash_lots)).max();
+        worst.unwrap_or(0) + cash_lots.min(ROUND_UPS)
+    }
 }
 
 /// Accounts and positions, and what of them the current record touched.
@@ -115,6 +148,8 @@ pub struct Ledger {
     pub accounts: BTreeMap<u32, Account>,
     /// By user and market.
     pub positions: BTreeMap<(u32, u32), Position>,
+    /// All fees paid.
+    pub fees: i128,
     /// All deposits less all withdrawals.
     pub supply: i128,
     /// As they were before the record.
@@ -176,7 +211,8 @@ impl Ledger {
         if bet.reduce_only && cash_lots > 0 {
             return Err(Unbacked::NotByContractsAlone);
         }
-        let cash = cash_lots * bet.own_limit;
+        let fees = bet.fees_of(cash_lots);
+        let cash = cash_lots * bet.own_limit + fees;
         if cash > self.account(bet.user).available {
             return Err(Unbacked::NotEnoughMoney);
         }
@@ -188,7 +224,7 @@ impl Ledger {
         let account = self.account_mut(bet.user);
         account.available -= cash;
         account.reserved += cash;
-        Ok(Backing { contracts, cash_lots })
+        Ok(Backing { contracts, cash_lots, fees })
     }
 
     /// Gives back all that stands behind an order.
@@ -198,15 +234,22 @@ impl Ledger {
             closes.locked -= backing.contracts;
             closes.free += backing.contracts;
         }
-        let cash = backing.cash_lots * bet.own_limit;
+        let cash = backing.cash_lots * bet.own_limit + backing.fees;
         let account = self.account_mut(bet.user);
         account.reserved -= cash;
         account.available += cash;
         self.merge(bet.user, bet.market);
     }
 
-    /// One party's part of a trade: `quantity` at `own` ticks of its side. Contracts first.
-    pub fn fill(&mut self, bet: &Bet, backing: &mut Backing, quantity: i128, own: i128) {
+    /// One party's part of a trade: `quantity` at `own` ticks of its side. Contracts first. Answers
+    /// the fee.
+    pub fn fill(
+        &mut self,
+        bet: &Bet,
+        backing: &mut Backing,
+        (quantity, own): (i128, i128),
+        rate: i128,
+    ) -> i128 {
         assert!(own <= bet.own_limit, "a fill beyond the limit");
         let handed_over = quantity.min(backing.contracts);
         let bought = quantity - handed_over;
@@ -234,7 +277,29 @@ impl Ledger {
             account.reserved -= bought * bet.own_limit;
             account.available += bought * (bet.own_limit - own);
         }
+        let fee = fee(rate, own, quantity);
+        self.pay_fee(bet, backing, fee, handed_over * (PAIR - own));
         self.merge(bet.user, bet.market);
+        fee
+    }
+
+    /// A fee comes out of what was just got for contracts, then out of what was set aside, of which
+    /// no more is kept than the rest of the order may need.
+    fn pay_fee(&mut self, bet: &Bet, backing: &mut Backing, fee: i128, got: i128) {
+        let of_got = fee.min(got);
+        let of_set_aside = fee - of_got;
+        // No order of a test has as many fills as the margin covers.
+        assert!(of_set_aside <= backing.fees, "too little was set aside: {backing:?} for {fee}");
+        let kept = (backing.fees - of_set_aside).min(bet.fees_of(backing.cash_lots));
+        let account = self.account_mut(bet.user);
+        account.available -= of_got;
+        account.reserved -= backing.fees - kept;
+        account.available += backing.fees - of_set_aside - kept;
+        backing.fees = kept;
+        self.fees += fee;
+        if fee > 0 {
+            self.position_mut(bet.user, bet.market).realised -= fee;
+        }
     }
 
     /// Turns every free pair into 1.00.

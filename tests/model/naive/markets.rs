@@ -10,7 +10,7 @@ use openoutcry::exchange::units::{SettlementPrice, TimeMs};
 
 use super::Naive;
 use super::book::Book;
-use super::ledger::{lots, money};
+use super::ledger::{Rates, lots, money};
 use super::trading::expiry;
 use openoutcry::exchange::units::MoneySum;
 
@@ -20,6 +20,7 @@ pub struct Market {
     pub status: MarketStatus,
     pub deadline: TimeMs,
     pub window_seconds: u32,
+    pub rates: Rates,
     pub winner: Option<Outcome>,
     pub settled_at: Option<SettlementPrice>,
     /// When the dispute window is over; only while RESOLVED.
@@ -118,6 +119,10 @@ impl Naive {
             status: MarketStatus::Draft,
             deadline: draft.deadline,
             window_seconds: draft.dispute_window_seconds,
+            rates: Rates {
+                maker: i128::from(draft.fees.maker.get()),
+                taker: i128::from(draft.fees.taker.get()),
+            },
             winner: None,
             settled_at: None,
             settles_at: None,
@@ -136,6 +141,10 @@ impl Naive {
             self.known_categories(categories)?;
         }
         let status = self.known_market(market)?.status_at(self.now);
+        let (maker, taker) = (revision.maker_fee, revision.taker_fee);
+        if (maker.is_some() || taker.is_some()) && status != MarketStatus::Draft {
+            return Err(Reject::InvalidTransition);
+        }
         if let Some(deadline) = revision.deadline {
             self.in_future(deadline)?;
             if !(status == MarketStatus::Draft || status.keeps_orders()) {
@@ -143,6 +152,9 @@ impl Naive {
             }
             self.market_mut(market).deadline = deadline;
         }
+        let rates = &mut self.market_mut(market).rates;
+        rates.maker = maker.map_or(rates.maker, |rate| i128::from(rate.get()));
+        rates.taker = taker.map_or(rates.taker, |rate| i128::from(rate.get()));
         self.tell(Effect::MarketRevised { market, revision: Box::new(revision.clone()) });
         Ok(())
     }

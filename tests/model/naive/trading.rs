@@ -8,7 +8,7 @@ use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{Lots, Sequence, Tick, TimeMs};
 
 use super::book::Place;
-use super::ledger::{Backing, Bet, Unbacked, lots};
+use super::ledger::{Backing, Bet, Rates, Unbacked, lots, money};
 use super::markets::Due;
 use super::{Naive, Order, number};
 
@@ -36,13 +36,14 @@ pub fn own_ticks(direction: Direction, yes: u8) -> i128 {
     }
 }
 
-fn bet(terms: &PlaceOrder, price: u8) -> Bet {
+fn bet(terms: &PlaceOrder, price: u8, rates: Rates) -> Bet {
     let direction = terms.wording.direction();
     Bet {
         user: terms.user.0,
         market: terms.market.0,
         direction,
         own_limit: own_ticks(direction, price),
+        rates,
         reduce_only: terms.condition.reduce_only(),
         copy_from: terms.copy_from,
     }
@@ -66,7 +67,11 @@ impl Naive {
 
     fn bet_of(&self, number: u64) -> Bet {
         let order = self.order(number);
-        bet(&order.terms, order.price)
+        bet(&order.terms, order.price, self.rates(order.terms.market))
+    }
+
+    fn rates(&self, market: MarketNo) -> Rates {
+        self.markets[market.index()].rates
     }
 
     fn over(&self, terms: &PlaceOrder) -> bool {
@@ -112,7 +117,7 @@ impl Naive {
         }
         let price = terms.wording.yes_price(terms.price).get();
         let wanted = number(terms.quantity);
-        let bet = bet(terms, price);
+        let bet = bet(terms, price, self.rates(terms.market));
         // Tried on a copy: a refusal must change nothing.
         let mut tried = self.ledger.page(terms.user.0, terms.market.0);
         let backing = tried.back(&bet, wanted).map_err(unbacked)?;
@@ -208,10 +213,13 @@ impl Naive {
     fn trade(&mut self, taker: u64, maker: u64, index: TradeIndex) {
         let quantity = self.order(taker).remaining().min(self.order(maker).remaining());
         let price = self.order(maker).price;
-        for number in [maker, taker] {
+        let rates = self.rates(self.order(taker).terms.market);
+        let mut fees = Vec::new();
+        for (number, rate) in [(maker, rates.maker), (taker, rates.taker)] {
             let bet = self.bet_of(number);
             let mut backing = self.order(number).backing;
-            self.ledger.fill(&bet, &mut backing, quantity, own_ticks(bet.direction, price));
+            let traded = (quantity, own_ticks(bet.direction, price));
+            fees.push(self.ledger.fill(&bet, &mut backing, traded, rate));
             let order = self.order_mut(number);
             order.backing = backing;
             order.filled += quantity;
@@ -221,10 +229,11 @@ impl Naive {
         if self.order(maker).remaining() == 0 {
             self.take_off(maker);
         }
-        let party = |number: u64| Party {
+        let party = |number: u64, fee: i128| Party {
             order: order_no(number),
             user: self.order(number).terms.user,
             remaining: lots(self.order(number).remaining()),
+            fee: money(fee),
         };
         let trade = Trade {
             index,
@@ -232,8 +241,8 @@ impl Naive {
             price: tick(price),
             quantity: lots(quantity),
             taker_direction: self.order(taker).terms.wording.direction(),
-            taker: party(taker),
-            maker: party(maker),
+            taker: party(taker, fees[1]),
+            maker: party(maker, fees[0]),
         };
         self.tell(Effect::TradeMade(trade));
     }
@@ -372,7 +381,9 @@ impl Naive {
         // Released, merged at once, then backed anew, on a copy: a refusal changes nothing.
         let mut tried = self.ledger.page(terms.user.0, terms.market.0);
         tried.release(&self.bet_of(number), before.backing);
-        let backing = tried.back(&bet(&terms, price), remaining).map_err(unbacked)?;
+        let backing = tried
+            .back(&bet(&terms, price, self.rates(terms.market)), remaining)
+            .map_err(unbacked)?;
         self.within_limit(user, &tried, backing.cash_lots > 0)?;
         let kept_place = price == before.price && remaining <= before.remaining();
         if !kept_place && terms.condition.post_only() && !self.live_met_by(&terms, price).is_empty()

@@ -5,9 +5,7 @@ use super::{
     CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OrdersNamed, OutcomeTextJson,
     PlaceOrderJson,
 };
-use crate::api::wire::account::role_name;
 use crate::api::wire::catalogue::LocalizedJson;
-use crate::api::wire::order::{force_name, side_name};
 use crate::api::wire::{OutcomeId, Text, Timestamp};
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
@@ -116,7 +114,7 @@ impl<'a> Reading<'_, 'a> {
         CommandJson::AddKey {
             user_id: self.user(user),
             key_id: self.made(KeyId::derive, |id| self.view.accounts.key_no(id)),
-            role: role_name(role),
+            role: role.name(),
             label,
             key_hash: data_encoding::HEXLOWER.encode(&hash.0),
         }
@@ -149,6 +147,8 @@ impl<'a> Reading<'_, 'a> {
             highlighted: draft.highlighted,
             category_ids: self.categories(&draft.categories),
             dispute_window_seconds: draft.dispute_window_seconds,
+            maker_fee: Text(draft.fees.maker),
+            taker_fee: Text(draft.fees.taker),
         }
     }
 
@@ -175,6 +175,8 @@ impl<'a> Reading<'_, 'a> {
             deadline: revision.deadline.map(Timestamp),
             highlighted: revision.highlighted,
             category_ids: revision.categories.as_deref().map(|all| self.categories(all)),
+            maker_fee: revision.maker_fee.map(Text),
+            taker_fee: revision.taker_fee.map(Text),
         };
         CommandJson::ReviseMarket { market_id: self.market(market), revision }
     }
@@ -189,10 +191,10 @@ impl<'a> Reading<'_, 'a> {
             user_id: self.user(terms.user),
             market_id: self.market(terms.market),
             outcome_id: OutcomeId(terms.wording.outcome),
-            side: side_name(terms.wording.side),
+            side: terms.wording.side.name(),
             price: Text(terms.price),
             quantity: Text(terms.quantity),
-            time_in_force: force_name(terms.time_in_force),
+            time_in_force: terms.time_in_force.name(),
             expires_at: expires_at.map(Timestamp),
             self_trade_prevention: self_trade_name(terms.self_trade),
             post_only: terms.condition.post_only(),
@@ -251,6 +253,7 @@ fn open_venue(rules: &Rules) -> CommandJson<'_> {
         venue_open_orders_max: rules.venue_open_orders_max,
         money_supply_max: Text(rules.money_supply_max),
         repeat_window_seconds: rules.repeat_window_seconds,
+        user_names_max: rules.user_names_max,
     }
 }
 

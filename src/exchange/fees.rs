@@ -1,0 +1,257 @@
+//! Trading fees: a market's two rates, what a fill costs by them, and what is set aside for it.
+//!
+//! The fee of one party's fill is rate x price x (1 - price) x quantity, rounded up to the money
+//! unit. Contracts handed over pay it from their proceeds. What cash backs pays from a reserve
+//! taken when the order was accepted, and the same refund as for a better price gives back what
+//! of it is no longer needed.
+//!
+//! # Why the reserve is enough
+//! Let `a` be the higher rate times the greatest price x (1 - price) that the order may reach, in
+//! money units a lot. [`Fees::reserve`] of `c` lots is `a c` rounded up, and `min(c, S)` units
+//! more, with `S` = [`ROUND_UPS_COVERED`]. A fill of `f` lots costs less than `a f + 1`, so one
+//! fill uses up less than one unit of the margin above `a c`, and an order of `c` lots has at most
+//! `c` fills. By induction the margin before the `k`-th fill is at least `min(c, S - k + 1)`,
+//! which covers it for the first `S` fills: for all of them if the order began with no more than
+//! `S` lots. Past those, a fill costs what the formula says or what is left, if that is less.
+
+use std::fmt;
+
+use super::command::Direction;
+use super::invariant::Broken;
+use super::orders::Backing;
+use super::units::write_decimal;
+use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError, parse_scaled};
+
+/// The rate 1 in its unit of 0.0001.
+pub const FEE_RATE_ONE: u16 = 10_000;
+/// Fills of one order whose rounding up is set aside for: 0.0001 of the currency at most.
+pub const ROUND_UPS_COVERED: u64 = 10_000;
+/// Rate x price x (1 - price) x lots is in these parts of a money unit: ten-thousandths of a rate
+/// times hundredths of the second price.
+const PARTS_PER_UNIT: u128 = 1_000_000;
+
+/// A share of price x (1 - price) x quantity, in units of 0.0001. Inside 0..=[`FEE_RATE_ONE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FeeRate(u16);
+
+impl FeeRate {
+    /// No fee.
+    pub const ZERO: FeeRate = FeeRate(0);
+
+    /// A rate of `rate` x 0.0001; `None` above 1.
+    pub const fn new(rate: u16) -> Option<FeeRate> {
+        if rate <= FEE_RATE_ONE { Some(FeeRate(rate)) } else { None }
+    }
+
+    /// The number of ten-thousandths, 0..=10,000.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+
+    /// What this rate takes of a fill at `price`, the same for both outcomes: rounded up.
+    pub fn of_fill(self, price: Tick, quantity: Lots) -> Result<Money, Overflow> {
+        if self.0 == 0 {
+            return Ok(Money::ZERO);
+        }
+        self.times(spread(price), quantity)
+    }
+
+    fn times(self, spread: u32, quantity: Lots) -> Result<Money, Overflow> {
+        let product = u128::from(self.0).checked_mul(u128::from(spread)).ok_or(Overflow)?;
+        let parts = product.checked_mul(u128::from(quantity.get())).ok_or(Overflow)?;
+        let units = i64::try_from(parts.div_ceil(PARTS_PER_UNIT)).map_err(|_| Overflow)?;
+        Ok(Money::new(units))
+    }
+
+    /// Reads digits, optionally `.` and 1 to 4 digits, between 0 and 1.
+    pub fn parse(text: &str) -> Result<FeeRate, UnitError> {
+        let rate = u16::try_from(parse_scaled(text, 4)?).map_err(|_| UnitError::Range)?;
+        FeeRate::new(rate).ok_or(UnitError::Range)
+    }
+}
+
+impl fmt::Display for FeeRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, u128::from(self.0), 4, 4)
+    }
+}
+
+/// Price x (1 - price), in square ticks: 99..=2500.
+const fn spread(price: Tick) -> u32 {
+    let ticks = price.get();
+    // Two ticks of one price: neither is above 99.
+    (ticks as u32).saturating_mul(TICKS_PER_UNIT.saturating_sub(ticks) as u32)
+}
+
+/// The rates of one market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Fees {
+    /// Of the resting order.
+    pub maker: FeeRate,
+    /// Of the incoming order.
+    pub taker: FeeRate,
+}
+
+impl Fees {
+    /// No fees: a market's rates unless its creation says otherwise.
+    pub const NONE: Fees = Fees { maker: FeeRate::ZERO, taker: FeeRate::ZERO };
+
+    /// What is set aside for the fees of `cash` lots of an order with this limit, a price of yes.
+    pub fn reserve(self, direction: Direction, limit: Tick, cash: Lots) -> Result<Money, Overflow> {
+        let rate = self.maker.max(self.taker);
+        if rate == FeeRate::ZERO || cash.is_zero() {
+            return Ok(Money::ZERO);
+        }
+        // The price of the owner's side goes from the limit down to nothing, and the product is
+        // greatest in the middle.
+        let half = TICKS_PER_UNIT / 2;
+        let own_price = direction.own_price(limit);
+        let reached = Tick::new(own_price.get().min(half)).unwrap_or(own_price);
+        let margin = i64::try_from(cash.get().min(ROUND_UPS_COVERED)).map_err(|_| Overflow)?;
+        rate.times(spread(reached), cash)?.plus(Money::new(margin))
+    }
+}
+
+/// What one party of a fill pays as a fee, and what is given back of its reserve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Charge {
+    /// Taken from what was got for contracts handed over.
+    pub from_proceeds: Money,
+    /// Taken from what was set aside.
+    pub from_reserve: Money,
+    /// Set aside, and no longer needed.
+    pub released: Money,
+}
+
+impl Charge {
+    /// The fee.
+    pub fn fee(self) -> Result<Money, Overflow> {
+        self.from_proceeds.plus(self.from_reserve)
+    }
+}
+
+impl Backing {
+    /// Charges a fill at yes-price `price` that took this part of an order's backing, at `rate`,
+    /// one of the two of its market. `limit` is the order's, a price of yes.
+    pub fn charge(
+        &mut self,
+        (direction, limit): (Direction, Tick),
+        part: Backing,
+        price: Tick,
+        (rate, fees): (FeeRate, Fees),
+    ) -> Result<Charge, Broken> {
+        if fees == Fees::NONE {
+            return Ok(Charge::default());
+        }
+        let due = rate.of_fill(price, part.remaining()?)?;
+        let proceeds = direction.own_price(price).complement().times(part.contracts)?;
+        let from_proceeds = due.min(proceeds);
+        let from_reserve = due.take(from_proceeds)?.min(self.fees);
+        let left = self.fees.take(from_reserve)?;
+        let needed = fees.reserve(direction, limit, self.cash)?;
+        self.fees = left.min(needed);
+        let released = left.take(self.fees)?;
+        Ok(Charge { from_proceeds, from_reserve, released })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tick(ticks: u8) -> Tick {
+        Tick::new(ticks).unwrap()
+    }
+
+    #[test]
+    fn rates_read_as_they_print_and_nothing_else_does() {
+        for (text, rate, printed) in [
+            ("0", 0, "0.0000"),
+            ("0.07", 700, "0.0700"),
+            ("0.0001", 1, "0.0001"),
+            ("1", 10_000, "1.0000"),
+            ("1.0000", 10_000, "1.0000"),
+        ] {
+            let read = FeeRate::parse(text).unwrap();
+            assert_eq!((read.get(), read.to_string().as_str()), (rate, printed));
+            assert_eq!(FeeRate::parse(printed), Ok(read));
+        }
+        assert_eq!(FeeRate::parse("1.0001"), Err(UnitError::Range));
+        assert_eq!(FeeRate::parse("0.00001"), Err(UnitError::Precision));
+        for text in ["", "-0.1", "7%", ".07", "0.", "1e-2"] {
+            assert_eq!(FeeRate::parse(text), Err(UnitError::Form), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fee_is_exact_and_rounded_up() {
+        let rate = FeeRate::new(700).unwrap();
+        // 0.07 x 0.50 x 0.50 x 100 = 1.75.
+        assert_eq!(rate.of_fill(tick(50), Lots::contracts(100)), Ok(Money::new(175_000_000)));
+        // 0.07 x 0.01 x 0.99 = 0.000693 a contract; of a lot, less than a unit.
+        assert_eq!(rate.of_fill(tick(99), Lots::contracts(1)), Ok(Money::new(69_300)));
+        assert_eq!(rate.of_fill(tick(1), Lots::new(1)), Ok(Money::new(1)));
+        assert_eq!(FeeRate::ZERO.of_fill(tick(50), Lots::new(1)), Ok(Money::ZERO));
+    }
+
+    #[test]
+    fn a_reserve_is_for_the_dearest_price_within_reach() {
+        let fees = Fees { maker: FeeRate::ZERO, taker: FeeRate::new(700).unwrap() };
+        let lots = Lots::contracts(100);
+        for (direction, limit, dearest) in [
+            (Direction::Up, 20, 20),
+            (Direction::Up, 80, 50),
+            (Direction::Down, 80, 80),
+            (Direction::Down, 20, 50),
+        ] {
+            let fee = fees.taker.of_fill(tick(dearest), lots).unwrap();
+            let margin = Money::new(i64::try_from(ROUND_UPS_COVERED).unwrap());
+            let reserve = fees.reserve(direction, tick(limit), lots);
+            assert_eq!(reserve, Ok(fee.plus(margin).unwrap()), "{direction:?} {limit}");
+        }
+        assert_eq!(Fees::NONE.reserve(Direction::Up, tick(50), lots), Ok(Money::ZERO));
+    }
+
+    proptest! {
+        /// The proof above, tried: whatever the fills, each costs what the formula says, and what
+        /// was set aside pays for it to the last.
+        #[test]
+        fn what_is_set_aside_pays_every_fill_in_full(
+            (maker, taker) in (0_u16..=FEE_RATE_ONE, 0_u16..=FEE_RATE_ONE),
+            up in any::<bool>(),
+            limit in 1_u8..=99,
+            fills in prop::collection::vec((1_u64..40, 1_u8..=99, any::<bool>(), 0_u64..20), 1..60),
+            unfilled in 0_u64..5_000_000,
+        ) {
+            let rate = |rate| FeeRate::new(rate).unwrap();
+            let fees = Fees { maker: rate(maker), taker: rate(taker) };
+            let direction = if up { Direction::Up } else { Direction::Down };
+            let cash = unfilled + fills.iter().map(|(cash, ..)| cash).sum::<u64>();
+            let set_aside = fees.reserve(direction, tick(limit), Lots::new(cash)).unwrap();
+            let mut backing =
+                Backing { contracts: Lots::ZERO, cash: Lots::new(cash), fees: set_aside };
+            let mut gone = 0;
+            for (cash, price, maker, contracts) in fills {
+                let reached = if up { price.min(limit) } else { price.max(limit) };
+                let part = Backing {
+                    contracts: Lots::new(contracts),
+                    cash: Lots::new(cash),
+                    fees: Money::ZERO,
+                };
+                backing.cash = backing.cash.minus(part.cash).unwrap();
+                let rate = if maker { fees.maker } else { fees.taker };
+                let at = (direction, tick(limit));
+                let charge = backing.charge(at, part, tick(reached), (rate, fees)).unwrap();
+                let due = rate.of_fill(tick(reached), part.remaining().unwrap()).unwrap();
+                prop_assert_eq!(charge.fee().unwrap(), due);
+                gone += charge.from_reserve.get() + charge.released.get();
+                let needed = fees.reserve(direction, tick(limit), backing.cash).unwrap();
+                prop_assert!(backing.fees <= needed);
+            }
+            prop_assert_eq!(set_aside.get() - gone, backing.fees.get());
+            let done = backing.cash.is_zero();
+            prop_assert!(!done || backing.fees == Money::ZERO, "something stays set aside");
+        }
+    }
+}

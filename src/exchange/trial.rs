@@ -1,0 +1,303 @@
+//! What a command would do now, without doing it.
+//!
+//! A trial passes the very checks of the real thing, on the state itself, which they only read.
+//! What comes of an order that passes them is then carried out by the very code that would do it,
+//! on an excerpt: a small exchange with nothing in it but the orders that can be met, their owners'
+//! money and contracts in this one market, and their switches. So a trial costs what the order
+//! would cost, cannot change the state, and follows every change in matching by itself.
+//!
+//! The excerpt numbers users and orders anew, from zero, because the tables of an exchange are as
+//! long as their largest number; what it says is told in the venue's own numbers again.
+
+use rustc_hash::FxHashMap;
+
+use super::command::{Command, Once, PlaceOrder, Record};
+use super::effect::{Effect, Holding, Party, Trade};
+use super::ids::{MarketNo, OrderNo, UserNo};
+use super::invariant::Broken;
+use super::ledger::Purse;
+use super::market::Market;
+use super::matching::Amendment;
+use super::orders::Order;
+use super::standing::Standing;
+use super::units::{Lots, Sequence, Tick, TimeMs};
+use super::{Exchange, Stamp, Stop};
+
+/// The one market of an excerpt.
+const HERE: MarketNo = MarketNo(0);
+
+/// What can be tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// [`Command::PlaceOrder`].
+    Place(PlaceOrder),
+    /// [`Command::AmendOrder`].
+    Amend {
+        /// Owner.
+        user: UserNo,
+        /// Order.
+        order: OrderNo,
+        /// New price, in the owner's words.
+        price: Option<Tick>,
+        /// New total quantity.
+        quantity: Option<Lots>,
+    },
+}
+
+impl From<Tried> for Command {
+    fn from(tried: Tried) -> Command {
+        match tried {
+            Tried::Place(terms) => Command::PlaceOrder(terms),
+            Tried::Amend { user, order, price, quantity } => {
+                Command::AmendOrder { user, order, price, quantity }
+            }
+        }
+    }
+}
+
+impl Exchange {
+    /// The effects that a record with this command would have, were it the next and stamped `time`
+    /// (or with the time of the last record, if that is later). Costs as much as the command.
+    ///
+    /// # Errors
+    /// [`Broken`] if the state contradicts itself.
+    pub fn trial(
+        &self,
+        tried: Tried,
+        once: Option<Box<Once>>,
+        time: TimeMs,
+    ) -> Result<Vec<Effect>, Broken> {
+        let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
+        let command = Command::from(tried);
+        let record = Record { sequence: at.sequence, time: at.time, once, command };
+        match self.attempt(tried, &record, at) {
+            Ok(effects) => Ok(effects),
+            Err(Stop::Refused(reject)) => Ok(vec![Effect::Refused(reject)]),
+            Err(Stop::Broken(broken)) => Err(broken),
+        }
+    }
+
+    /// As `carry_out`, on an excerpt.
+    fn attempt(&self, tried: Tried, record: &Record, at: Stamp) -> Result<Vec<Effect>, Stop> {
+        if let Some(first) = self.done_before(record, at)? {
+            return Ok(vec![Effect::Repeated { first }]);
+        }
+        self.admit_names(record)?;
+        self.rules_in_force()?;
+        let mut effects = match tried {
+            Tried::Place(terms) => {
+                let (order, purse) = self.admit_placing(&terms, at)?;
+                Excerpt::of(self, order.market)?.place(&terms, &order, &purse, at)?
+            }
+            Tried::Amend { user, order, price, quantity } => {
+                let amendment = self.admit_amending((user, order), price, quantity, at)?;
+                Excerpt::of(self, amendment.order.market)?.amend(&amendment, at)?
+            }
+        };
+        effects.extend(self.kept_until(record, at)?);
+        Ok(effects)
+    }
+}
+
+/// A small exchange that was cut out of a whole one.
+struct Excerpt<'a> {
+    whole: &'a Exchange,
+    part: Exchange,
+    market: MarketNo,
+    /// The whole's number of each user here.
+    users: Vec<UserNo>,
+    /// The number here of each of the whole's users. Looked up, never walked.
+    known: FxHashMap<UserNo, UserNo>,
+    /// The whole's number of each order here.
+    orders: Vec<OrderNo>,
+}
+
+impl<'a> Excerpt<'a> {
+    /// The market without orders or holders.
+    fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
+        let state = whole.market_state(market)?;
+        let Market { status, deadline, dispute_window_seconds, window_end, winner, fees, book: _ } =
+            *state;
+        let empty = Market::draft(deadline, dispute_window_seconds, fees);
+        let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
+        part.markets.push(Market { status, window_end, winner, ..empty });
+        part.ledger.add_market();
+        let (users, orders) = (Vec::new(), Vec::new());
+        Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })
+    }
+
+    fn place(
+        mut self,
+        terms: &PlaceOrder,
+        order: &Order,
+        purse: &Purse,
+        at: Stamp,
+    ) -> Result<Vec<Effect>, Broken> {
+        self.take_in_met(order, at)?;
+        let owner = self.take_in_owner(order.user)?;
+        let (order, purse) = (self.order(order)?, self.purse(purse)?);
+        let terms = PlaceOrder {
+            user: owner,
+            market: HERE,
+            copy_from: self.name(terms.copy_from)?,
+            ..*terms
+        };
+        let mut effects = Vec::new();
+        self.part.carry_placing(&terms, order, purse, at, &mut effects)?;
+        self.told(effects)
+    }
+
+    fn amend(mut self, amendment: &Amendment, at: Stamp) -> Result<Vec<Effect>, Broken> {
+        let Amendment { before, order, purse, kept_place } = amendment;
+        self.take_in(before)?;
+        if !kept_place {
+            self.take_in_met(order, at)?;
+        }
+        let before = *self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
+        let order = Order { no: before.no, ..self.order(order)? };
+        // The order has one number, not two.
+        self.orders.pop();
+        let amendment =
+            Amendment { before, order, purse: self.purse(purse)?, kept_place: *kept_place };
+        let mut effects = Vec::new();
+        self.part.carry_amending(&amendment, at, &mut effects)?;
+        self.told(effects)
+    }
+
+    // -----------------------------------------------------------------------------------------
+    // Cutting out.
+
+    /// Takes in the resting orders that this one can meet: those that its limit reaches, until they
+    /// come to its quantity.
+    fn take_in_met(&mut self, order: &Order, at: Stamp) -> Result<(), Broken> {
+        let (whole, wanted) = (self.whole, order.backing.remaining()?);
+        let mut found = Lots::ZERO;
+        for slot in whole.reachable(order)? {
+            let maker = whole.orders.get(slot)?;
+            self.take_in(maker)?;
+            if maker.user != order.user && whole.gone(maker, at.time)?.is_none() {
+                found = found.plus(maker.backing.remaining()?)?;
+            }
+            if found >= wanted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a resting order, at the end of its queue.
+    fn take_in(&mut self, order: &Order) -> Result<(), Broken> {
+        self.take_in_owner(order.user)?;
+        let order = self.order(order)?;
+        let slot = self.part.orders.insert(order)?;
+        let here = self.part.markets.first_mut().ok_or(Broken::Dangling)?;
+        here.book.push(&mut self.part.orders, slot)
+    }
+
+    /// Takes in a user with all that they have here, once.
+    fn take_in_owner(&mut self, user: UserNo) -> Result<UserNo, Broken> {
+        let purse = self.whole.purse(user, self.market)?;
+        let purse = self.purse(&purse)?;
+        let here = self.user(user)?;
+        self.part.ledger.put(here, HERE, purse)?;
+        Ok(here)
+    }
+
+    /// The number here of a user, who may so far be no more than a name.
+    fn user(&mut self, user: UserNo) -> Result<UserNo, Broken> {
+        if let Some(known) = self.known.get(&user) {
+            return Ok(*known);
+        }
+        let here = UserNo::next(self.users.len()).ok_or(Broken::Capacity)?;
+        self.users.push(user);
+        self.known.insert(user, here);
+        self.part.ledger.add_user();
+        self.part.orders.add_user();
+        let heartbeat = self.whole.standings.of(user).heartbeat;
+        self.part.standings.users.push(Standing { heartbeat, ..Standing::default() });
+        Ok(here)
+    }
+
+    fn name(&mut self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
+        user.map(|user| self.user(user)).transpose()
+    }
+
+    fn holding(&mut self, holding: Holding) -> Result<Holding, Broken> {
+        Ok(Holding { copy_from: self.name(holding.copy_from)?, ..holding })
+    }
+
+    fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
+        let mut purse = *purse;
+        purse.position.yes = self.holding(purse.position.yes)?;
+        purse.position.no = self.holding(purse.position.no)?;
+        Ok(purse)
+    }
+
+    /// The order in the numbers of the excerpt, under a new number of its own.
+    fn order(&mut self, order: &Order) -> Result<Order, Broken> {
+        let (user, copy_from) = (self.user(order.user)?, self.name(order.copy_from)?);
+        let no = OrderNo(Sequence::new(self.orders.len() as u64));
+        self.orders.push(order.no);
+        Ok(Order { no, user, market: HERE, copy_from, ..*order })
+    }
+
+    fn number(&self, order: OrderNo) -> Result<OrderNo, Broken> {
+        let place = self.orders.iter().position(|known| *known == order);
+        let place = place.ok_or(Broken::Dangling)?;
+        Ok(OrderNo(Sequence::new(place as u64)))
+    }
+
+    // -----------------------------------------------------------------------------------------
+    // Telling.
+
+    fn told(&self, effects: Vec<Effect>) -> Result<Vec<Effect>, Broken> {
+        effects.into_iter().map(|effect| self.tell(effect)).collect()
+    }
+
+    /// An effect in the numbers of the whole. Placing and amending have no others.
+    fn tell(&self, mut effect: Effect) -> Result<Effect, Broken> {
+        use Effect as E;
+        match &mut effect {
+            E::OrderAccepted { order, terms } => {
+                *order = self.whole_order(*order)?;
+                terms.user = self.whole_user(terms.user)?;
+                terms.market = self.market;
+                terms.copy_from = self.whole_name(terms.copy_from)?;
+            }
+            E::OrderAmended { order, user, market, .. }
+            | E::OrderRested { order, user, market, .. }
+            | E::OrderCancelled { order, user, market, .. } => {
+                *order = self.whole_order(*order)?;
+                (*user, *market) = (self.whole_user(*user)?, self.market);
+            }
+            E::TradeMade(Trade { market, taker, maker, .. }) => {
+                *market = self.market;
+                for Party { order, user, .. } in [taker, maker] {
+                    (*order, *user) = (self.whole_order(*order)?, self.whole_user(*user)?);
+                }
+            }
+            E::PositionChanged { user, market, yes, no, .. } => {
+                (*user, *market) = (self.whole_user(*user)?, self.market);
+                for holding in [yes, no] {
+                    holding.copy_from = self.whole_name(holding.copy_from)?;
+                }
+            }
+            E::AccountChanged { user, .. } => *user = self.whole_user(*user)?,
+            _ => return Err(Broken::Dangling),
+        }
+        Ok(effect)
+    }
+
+    fn whole_user(&self, user: UserNo) -> Result<UserNo, Broken> {
+        self.users.get(user.index()).copied().ok_or(Broken::Dangling)
+    }
+
+    fn whole_name(&self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {
+        user.map(|user| self.whole_user(user)).transpose()
+    }
+
+    fn whole_order(&self, order: OrderNo) -> Result<OrderNo, Broken> {
+        let place = usize::try_from(order.0.get()).map_err(|_| Broken::Capacity)?;
+        self.orders.get(place).copied().ok_or(Broken::Dangling)
+    }
+}
