@@ -14,6 +14,7 @@ use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{BlockBuilder, ChainHash};
+use openoutcry::journal::pages::PageStore;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::journal::snapshot::{Kind, Point};
@@ -144,6 +145,19 @@ fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at] ^= 4;
     fs::write(path, bytes).unwrap();
+}
+
+/// Without its pages a snapshot is of no use: all is made anew, by itself.
+#[test]
+fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
+    let kept = Kept::new();
+    let folder = PageStore::folder(kept.data.path());
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| fs::remove_dir_all(&folder).unwrap());
+    // What was made anew is as good, but no snapshot was taken with it yet.
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| ());
+    kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
+        fs::write(folder.join("conf"), "no settings of sled's").unwrap();
+    });
 }
 
 fn middle(path: &Path) -> usize {

@@ -17,6 +17,7 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
+use openoutcry::projection::ReadModel;
 
 /// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
 const LINES: u32 = 4_000;
@@ -95,12 +96,15 @@ pub struct Seen {
     pub digest: Option<StateDigest>,
     pub results: Option<ResultsHash>,
     pub views: Vec<u8>,
+    /// What was put away, read again.
+    pub history: Vec<String>,
 }
 
 impl std::fmt::Debug for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Seen { sequence, digest, results, views } = self;
-        write!(f, "{sequence} {digest:?} {results:?} {} bytes of views", views.len())
+        let Seen { sequence, digest, results, views, history } = self;
+        let (views, history) = (views.len(), history.len());
+        write!(f, "{sequence} {digest:?} {results:?} {views} bytes of views, {history} lists")
     }
 }
 
@@ -108,9 +112,37 @@ impl std::fmt::Debug for Seen {
 pub fn stop(running: Running) -> Seen {
     let mut views = Vec::new();
     running.engine().read().write_image(&mut views).unwrap();
+    let history = history(&running.engine().read());
     let stopped = running.stop().unwrap();
     assert_eq!(stopped.halted, None);
     let (sequence, digest, results) = (stopped.sequence, stopped.digest, stopped.results);
     assert!(digest.is_some() && results.is_some());
-    Seen { sequence, digest, results, views }
+    Seen { sequence, digest, results, views, history }
+}
+
+/// Every list that goes back to the beginning.
+fn history(view: &ReadModel) -> Vec<String> {
+    let mut lists = Vec::new();
+    for user in view.accounts.users_newest_first().map(|row| row.no) {
+        lists.push(format!("{:?}", view.orders.of(user).map(Result::unwrap).collect::<Vec<_>>()));
+        lists.push(format!(
+            "{:?}",
+            view.orders.fills_of(user).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+        lists.push(format!(
+            "{:?}",
+            view.statements.of(user).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+    }
+    for market in view.catalogue.markets_created().map(|row| row.no) {
+        lists.push(format!(
+            "{:?}",
+            view.activity.of(market).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+        lists.push(format!(
+            "{:?}",
+            view.tape.trades(market).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+    }
+    lists
 }

@@ -346,3 +346,62 @@ impl<R: Row> Iterator for Newest<R> {
 }
 
 impl<R: Row> ExactSizeIterator for Newest<R> {}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
+
+    use super::super::pack::{pack, unpack};
+    use super::super::shelf::MemoryShelf;
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Number(u64);
+
+    impl Row for Number {
+        type Base = u64;
+
+        const KIND: Kind = Kind::Trades;
+
+        fn base(&self) -> u64 {
+            self.0
+        }
+
+        fn pack(&self, _: Place, before: &u64, sink: &mut Vec<u8>) {
+            pack(self.0 - before, sink);
+        }
+
+        fn unpack(_: Place, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
+            Ok(Number(before + unpack(source)?))
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_gone_or_changed_is_named_and_the_rest_is_read() {
+        let shelf = Arc::new(MemoryShelf::default());
+        let rows = NonZeroU32::new(4).unwrap();
+        let mut streams = Streams::on(History::on(Arc::clone(&shelf) as _).paged(rows));
+        streams.add_owner(0).unwrap();
+        for number in 0..18 {
+            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(number as Place));
+        }
+        // The newest are in memory; the oldest of them are two.
+        assert_eq!(shelf.pages(), 4);
+        let read: Vec<_> = streams.pages(0).newest_first().map(Result::unwrap).collect();
+        assert_eq!(read, (0..18).rev().map(Number).collect::<Vec<_>>());
+        assert_eq!(streams.pages(0).newest_first().nth(9), Some(Ok(Number(8))));
+        assert_eq!(streams.pages(0).newest_first().nth(18), None);
+
+        let key = |page| PageKey { kind: Kind::Trades, owner: 0, page };
+        shelf.spoil(key(2), |_| None);
+        shelf.spoil(key(1), |page| Some(page[1..].into()));
+        let read: Vec<_> = streams.pages(0).newest_first().collect();
+        assert_eq!(read.len(), 7);
+        assert_eq!(read.last(), Some(&Err(HistoryError::Missing(key(2)))));
+        let mut pages = streams.pages(0);
+        let damaged = HistoryError::Damaged { key: key(1), cause: BadImage::Truncated };
+        assert_eq!(pages.row(5), Err(damaged));
+        assert_eq!(pages.row(3), Ok(Some(Number(3))));
+    }
+}
