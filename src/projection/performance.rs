@@ -117,8 +117,8 @@ impl Performance {
         self.users.get(user.index()).map_or_else(Score::default, UserRow::total)
     }
 
-    /// The scores since the beginning of a day, which is among the last [`DAYS_KEPT`] or the first of
-    /// all, of all users for whom anything changed since. O(1)
+    /// The scores since the beginning of a day, one of the last [`DAYS_KEPT`] or the first of all,
+    /// of all users for whom anything changed since. O(1)
     /// for each user, and a bisection of the days of those who are told of.
     pub fn since(&self, day: Day) -> impl Iterator<Item = (UserNo, Score)> {
         let numbered = (0..).map(UserNo).zip(&self.users);

@@ -14,8 +14,8 @@ const FOLDER: &str = "snapshots";
 const NAME_DIGITS: usize = 20;
 /// The end of the name of a file that is not whole yet.
 const PART: &str = "part";
-/// Read-model images kept: the newest, and the one before in case the newest is damaged. They are
-/// as large as everything that ever happened. State images are all kept, to look at the past from.
+/// Read-model images kept: the newest, and the one before in case the newest is damaged. State
+/// images are all kept, to look at the past from.
 pub const VIEWS_KEPT: usize = 2;
 /// Bytes after which a file being written is synced. A journal on the same disk waits for what
 /// stands before it, so it must never be much.

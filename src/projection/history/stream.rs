@@ -281,31 +281,6 @@ impl<R: Row> Pages<R> {
         if source.is_empty() { Ok((first, unpacked)) } else { Err(damaged(BadImage::Trailing)) }
     }
 
-    /// The first place whose row is not `before`, as all rows are up to it and none from it on.
-    /// Reads a page for each halving of the pages.
-    pub(in crate::projection) fn partition_point(
-        &mut self,
-        before: impl Fn(&R) -> bool,
-    ) -> Result<Place, HistoryError> {
-        let (mut low, mut high) = (0, self.tail.count);
-        // Recent rows are asked for most, and are at hand.
-        let first = self.tail.first(self.history.rows_per_page());
-        if self.row(first)?.is_some_and(|row| before(&row)) {
-            low = first;
-        } else {
-            high = high.min(first);
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.row(middle)?.is_some_and(|row| before(&row)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
     /// The rows, newest first.
     pub(in crate::projection) const fn newest_first(self) -> Newest<R> {
         let left = self.tail.count;
