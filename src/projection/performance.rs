@@ -284,7 +284,8 @@ mod tests {
             for days in [0, 1, 6, 29, u32::MAX] {
                 let since = performance.since(today.earlier(days));
                 let volumes: Vec<u128> = since.map(|(_, score)| score.volume.get()).collect();
-                let expected = u128::from(days.saturating_add(1)).min(day as u128 + 1);
+                let expected =
+                    u128::from(days.saturating_add(1)).min(u128::try_from(day).unwrap() + 1);
                 assert_eq!(volumes, [expected; 2], "{days} days before day {day}");
             }
         }

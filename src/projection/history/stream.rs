@@ -358,8 +358,8 @@ mod tests {
         let rows = NonZeroU32::new(4).unwrap();
         let mut streams = Streams::on(History::on(Arc::clone(&shelf) as _).paged(rows));
         streams.add_owner(0).unwrap();
-        for number in 0..18 {
-            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(number as Place));
+        for (place, number) in (0..).zip(0..18) {
+            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(place));
         }
         // The newest are in memory; the oldest of them are two.
         assert_eq!(shelf.pages(), 4);
