@@ -39,7 +39,7 @@ KINDS = {
     7: ("create_category", {"name": "text", "slug": "text"}),
     8: ("create_event", {"titles": "texts", "sub_titles": "texts", "descriptions": "texts",
                          "images": "list<text>", "highlighted": "bool",
-                         "categories": "list<u32>"}),
+                         "categories": "list<u32>", "mutually_exclusive": "bool"}),
     9: ("create_market", {"questions": "texts", "descriptions": "texts", "yes_text": "texts",
                           "no_text": "texts", "logo": "text", "deadline": "i64",
                           "categories": "list<u32>", "event": "opt<u32>", "highlighted": "bool",
@@ -75,6 +75,7 @@ KINDS = {
     25: ("set_venue_mode", {"mode": "u8"}),
     26: ("set_user_mode", {"user": "u32", "mode": "u8"}),
     27: ("set_exposure_limit", {"user": "u32", "limit": "opt<i64>"}),
+    28: ("convert", {"user": "u32", "event": "u32", "markets": "list<u32>", "quantity": "u64"}),
 }
 # What stands before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}

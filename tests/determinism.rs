@@ -251,6 +251,8 @@ fn commands_alike() -> Vec<Command> {
         Command::Deposit { user: UserNo(2), amount: Money::new(1) },
         Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 0, commands::fees_of(2)))),
         Command::CreateMarket(Box::new(commands::draft(TimeMs::MAX, 1, commands::fees_of(0)))),
+        commands::create_event(false),
+        commands::create_event(true),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "a".to_owned() }),
         Command::CreateCategory(CategoryDraft { name: String::new(), slug: "b".to_owned() }),
     ]);

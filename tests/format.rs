@@ -218,33 +218,6 @@ fn fields(command: &Command) -> Value {
             json!({ "user": user.0, "amount": amount.get() })
         }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),
-        Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
-            "sub_titles": texts(&event.sub_titles), "images": event.images,
-            "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
-            "categories": numbers(&event.categories) }),
-        Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
-            "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
-            "no_text": texts(&market.no_text), "logo": market.logo,
-            "deadline": market.deadline.get(), "categories": numbers(&market.categories),
-            "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
-            "dispute_window_seconds": market.dispute_window_seconds,
-            "maker_fee": market.fees.maker.get(), "taker_fee": market.fees.taker.get() }),
-        Command::ReviseEvent { event, revision } => json!({ "event": event.0,
-            "titles": texts_option(revision.titles.as_ref()),
-            "sub_titles": texts_option(revision.sub_titles.as_ref()),
-            "descriptions": texts_option(revision.descriptions.as_ref()),
-            "images": revision.images, "highlighted": revision.highlighted,
-            "categories": revision.categories.as_deref().map(numbers) }),
-        Command::ReviseMarket { market, revision } => json!({ "market": market.0,
-            "questions": texts_option(revision.questions.as_ref()),
-            "descriptions": texts_option(revision.descriptions.as_ref()),
-            "yes_text": texts_option(revision.yes_text.as_ref()),
-            "no_text": texts_option(revision.no_text.as_ref()), "logo": revision.logo,
-            "deadline": revision.deadline.map(TimeMs::get),
-            "categories": revision.categories.as_deref().map(numbers),
-            "highlighted": revision.highlighted,
-            "maker_fee": revision.maker_fee.map(FeeRate::get),
-            "taker_fee": revision.taker_fee.map(FeeRate::get) }),
         Command::PublishMarket { market }
         | Command::SuspendMarket { market }
         | Command::CloseMarket { market }
@@ -268,7 +241,44 @@ fn fields(command: &Command) -> Value {
         Command::CancelOrders { user, market } => {
             json!({ "user": user.0, "market": market.map(|market| market.0) })
         }
+        Command::Convert(asked) => json!({ "user": asked.user.0, "event": asked.event.0,
+            "markets": asked.markets.as_slice().iter().map(|no| no.0).collect::<Vec<u32>>(),
+            "quantity": asked.quantity.get() }),
         Command::AdvanceClock => json!({}),
+        other => draft_fields(other),
+    }
+}
+
+fn draft_fields(command: &Command) -> Value {
+    match command {
+        Command::CreateEvent(event) => json!({ "titles": texts(&event.titles),
+            "sub_titles": texts(&event.sub_titles), "images": event.images,
+            "descriptions": texts(&event.descriptions), "highlighted": event.highlighted,
+            "categories": numbers(&event.categories),
+            "mutually_exclusive": event.mutually_exclusive }),
+        Command::CreateMarket(market) => json!({ "questions": texts(&market.questions),
+            "descriptions": texts(&market.descriptions), "yes_text": texts(&market.yes_text),
+            "no_text": texts(&market.no_text), "logo": market.logo,
+            "deadline": market.deadline.get(), "categories": numbers(&market.categories),
+            "event": market.event.map(|event| event.0), "highlighted": market.highlighted,
+            "dispute_window_seconds": market.dispute_window_seconds,
+            "maker_fee": market.fees.maker.get(), "taker_fee": market.fees.taker.get() }),
+        Command::ReviseEvent { event, revision } => json!({ "event": event.0,
+            "titles": texts_option(revision.titles.as_ref()),
+            "sub_titles": texts_option(revision.sub_titles.as_ref()),
+            "descriptions": texts_option(revision.descriptions.as_ref()),
+            "images": revision.images, "highlighted": revision.highlighted,
+            "categories": revision.categories.as_deref().map(numbers) }),
+        Command::ReviseMarket { market, revision } => json!({ "market": market.0,
+            "questions": texts_option(revision.questions.as_ref()),
+            "descriptions": texts_option(revision.descriptions.as_ref()),
+            "yes_text": texts_option(revision.yes_text.as_ref()),
+            "no_text": texts_option(revision.no_text.as_ref()), "logo": revision.logo,
+            "deadline": revision.deadline.map(TimeMs::get),
+            "categories": revision.categories.as_deref().map(numbers),
+            "highlighted": revision.highlighted,
+            "maker_fee": revision.maker_fee.map(FeeRate::get),
+            "taker_fee": revision.taker_fee.map(FeeRate::get) }),
         switch => switch_fields(switch),
     }
 }
@@ -434,7 +444,13 @@ fn holders(page: &str, heading: &str) -> Vec<String> {
 
 #[test]
 fn the_tests_that_the_page_names_exist() {
-    let files = ["tests/recovery.rs", "tests/results.rs", "replay/src/verify/changed.rs"];
+    let files = [
+        "tests/recovery.rs",
+        "tests/results.rs",
+        "replay/src/verify/changed.rs",
+        "src/journal/sled_log.rs",
+        "tests/salvage.rs",
+    ];
     let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
     let page = page();
     let promises = [("| defect |", 9), ("| what was changed |", 6)];

@@ -35,10 +35,11 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Conversations of `tests/scripts` that were kept as journals.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     "amend",
     "average_cost",
     "client_order_ids",
+    "conversion",
     "expiry",
     "heartbeat",
     "idempotency_keys",

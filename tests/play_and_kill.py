@@ -76,7 +76,7 @@ def play(binary, server, folder, name):
 def main(binary, folder, *names):
     different = 0
     for name in names:
-        with tempfile.TemporaryDirectory(dir=".") as data:
+        with tempfile.TemporaryDirectory() as data:
             server = Server(binary, data)
             different += play(binary, server, pathlib.Path(folder), name) != 0
             users = [user["id"] for user in pages(server, "/admin/users?", "users")]

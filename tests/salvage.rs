@@ -12,13 +12,14 @@ use openoutcry::exchange::command::Command;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::archive::Archive;
-use openoutcry::journal::block::Block;
+use openoutcry::journal::block::{Block, Head};
 use openoutcry::journal::import::{ImportError, import};
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryJournal;
 use openoutcry::journal::portable;
 use openoutcry::journal::salvage::{Origin, Salvage, SalvageError, Salvaged};
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::store::OpenError;
 use records::{block_after, chain};
 
 const FIRST: Sequence = Sequence::new(1);
@@ -176,6 +177,34 @@ fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
     assert!(!salvaged.complete);
     let beyond = beyond(&salvaged);
     assert_eq!((beyond[0].0, beyond.last().unwrap().1), (261, 600), "{salvaged:?}");
+}
+
+#[test]
+fn the_archive_of_another_venue_is_refused() {
+    let case = Case::new(20);
+    let scratch = tempfile::tempdir().unwrap();
+    let (mut other, _) = Archive::open(&scratch.path().join("other")).unwrap();
+    let mut journal = MemoryJournal::new();
+    let time = TimeMs::new(1_800_000_000_000).unwrap();
+    journal.append(block_after(&Head::START, time, vec![Command::AdvanceClock])).unwrap();
+    let blocks: Vec<_> = journal.read(FIRST).map(Result::unwrap).collect();
+    other.append(&blocks).unwrap();
+    let folder = scratch.path().join("other");
+    let opened = Salvage::of(&case.data(), Some(&folder), scratch.path());
+    assert!(matches!(opened, Err(SalvageError::OtherVenue { .. })));
+}
+
+#[test]
+fn what_stands_behind_the_damage_is_found_after_a_refused_start() {
+    let case = Case::new(20);
+    case.destroy_stored(12);
+    for _ in 0..2 {
+        let opened = SledJournal::open(&case.data()).map(|_| ());
+        assert_eq!(opened, Err(OpenError::Torn { known: Sequence::new(600) }));
+    }
+    let salvaged = case.salvage();
+    assert!(salvaged.complete, "{salvaged:?}");
+    assert_eq!(salvaged.head.sequence, Sequence::new(600));
 }
 
 #[test]

@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # Holds a running server against its own description with schemathesis (PyPI), all checks on, once
 # with an operator's key and once with a trader's. Takes at most a few minutes; the first argument
-# is the seconds for each of the two runs, the second the seed. Skipped where schemathesis is not installed.
+# is the seconds for each of the two runs, the second the seed. Where schemathesis is not installed,
+# it is fetched into a folder that is deleted afterwards; skipped where that cannot be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-60}
 seed=${2:-1}
 schemathesis=${SCHEMATHESIS:-schemathesis}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if ! command -v "$schemathesis" > /dev/null &&
+  command -v python3 > /dev/null && command -v timeout > /dev/null; then
+  # No longer than this: without a network pip tries again and again.
+  if timeout 60 python3 -m venv "$folder/venv" > /dev/null 2>&1 &&
+    timeout 240 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
+      schemathesis==4.32.5 > "$folder/fetch" 2>&1; then
+    schemathesis=$folder/venv/bin/schemathesis
+  fi
+fi
 if ! command -v "$schemathesis" > /dev/null || ! command -v curl > /dev/null; then
-  echo "schemathesis or curl is not installed: the description is not tried from outside"
+  echo "schemathesis or curl cannot be had: the description is not tried from outside"
   exit 0
 fi
 cargo build --quiet
-folder=$(mktemp -d)
 OPENOUTCRY_OPERATOR_KEY=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export OPENOUTCRY_OPERATOR_KEY
 target/debug/openoutcry serve --data "$folder/data" --listen 127.0.0.1:0 \
@@ -50,6 +61,7 @@ run() {
 }
 # No operation that stops others: what takes keys away or stops trading is tried by the tests.
 run "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
-run "$trader" --include-path-regex '^/api/v1/(trading|markets|events|categories|account/limits)'
+run "$trader" --include-path-regex \
+  '^/api/v1/(trading|markets|events|categories|leaderboard|account/(limits|ledger|settlements|pnl))'
 # A server that met something it cannot explain says so in its log.
 if grep -E 'panicked|a request got a 500' "$folder/log"; then exit 1; fi

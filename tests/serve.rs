@@ -3,6 +3,8 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
 
+mod chunks;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -89,7 +91,12 @@ impl Server {
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, head.to_owned(), body.to_owned())
+        let body = if head.contains("transfer-encoding: chunked") {
+            String::from_utf8(chunks::joined(body.as_bytes()).unwrap()).unwrap()
+        } else {
+            body.to_owned()
+        };
+        (status, head.to_owned(), body)
     }
 
     fn get(&self, path: &str, key: &str) -> String {

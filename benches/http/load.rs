@@ -1,4 +1,5 @@
-//! The load: connections that each send a request, read its answer, and send the next.
+//! The load: connections that send a request, read its answer, and send the next; at once, or at a
+//! pace.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,15 +8,18 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::sleep_until;
+
+/// The requests of each connection, sent round and round.
+pub type Requests = Vec<Arc<[Vec<u8>]>>;
 
 /// What a run measured.
 pub struct Measured {
-    /// Microseconds from the first byte sent to the last byte read.
+    /// Microseconds from when a request was due, or sent where there is no pace, to the last byte
+    /// of its answer.
     pub latency: Histogram<u64>,
     /// How long the run took.
     pub elapsed: Duration,
-    /// Memory of the server's process after the run.
-    pub resident_kib: u64,
 }
 
 impl Measured {
@@ -25,20 +29,45 @@ impl Measured {
     }
 }
 
-/// Drives one connection for each list of requests, round and round, for `duration`. Any answer
-/// but 200 ends the run: a figure with errors in it says nothing.
-pub fn run(address: SocketAddr, requests: &[Arc<[Vec<u8>]>], duration: Duration) -> Measured {
+/// Drives a connection for each list of requests, for `duration`; at `per_second` requests a second
+/// in all, or as fast as answers come. Any answer but 200 ends the run: a figure with errors in it
+/// says nothing.
+pub fn run(
+    address: SocketAddr,
+    requests: &Requests,
+    duration: Duration,
+    per_second: Option<f64>,
+) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let began = Instant::now();
-        let connections = requests
-            .iter()
-            .map(|requests| tokio::spawn(drive(address, Arc::clone(requests), began + duration)));
+        let count = requests.len();
+        let between = per_second.map(|rate| Duration::from_secs_f64(count as f64 / rate));
+        let connections = requests.iter().zip(0_u32..).map(|(requests, number)| {
+            // Spread over the interval: they do not all come at once.
+            let first = between.map_or(began, |between| {
+                began + between * number / u32::try_from(count).unwrap_or(1)
+            });
+            let connection = Drive { address, between, first, until: began + duration };
+            tokio::spawn(connection.run(Arc::clone(requests)))
+        });
         let mut latency = histogram();
         for connection in connections.collect::<Vec<_>>() {
             latency.add(connection.await.expect("a connection")).expect("equal histograms");
         }
-        Measured { latency, elapsed: began.elapsed(), resident_kib: 0 }
+        Measured { latency, elapsed: began.elapsed() }
+    })
+}
+
+/// The body of the answer to one request.
+pub fn ask(address: SocketAddr, request: &[u8]) -> Vec<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(request).await.expect("sending");
+        let mut answer = Vec::new();
+        let head_bytes = read_answer(&mut stream, &mut answer).await;
+        answer.split_off(head_bytes)
     })
 }
 
@@ -46,38 +75,77 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000, 3).expect("a histogram")
 }
 
-async fn drive(address: SocketAddr, requests: Arc<[Vec<u8>]>, until: Instant) -> Histogram<u64> {
-    let mut latency = histogram();
-    let mut stream = TcpStream::connect(address).await.expect("a connection");
-    stream.set_nodelay(true).expect("no delay");
-    let mut answer = Vec::with_capacity(4096);
-    for request in requests.iter().cycle() {
-        let sent = Instant::now();
-        if sent >= until {
-            break;
-        }
-        stream.write_all(request).await.expect("sending");
-        read_answer(&mut stream, &mut answer).await;
-        let us = u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX);
-        latency.saturating_record(us);
-    }
-    latency
+/// One connection.
+struct Drive {
+    address: SocketAddr,
+    between: Option<Duration>,
+    first: Instant,
+    until: Instant,
 }
 
-async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) {
+impl Drive {
+    async fn run(self, requests: Arc<[Vec<u8>]>) -> Histogram<u64> {
+        let mut latency = histogram();
+        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
+        stream.set_nodelay(true).expect("no delay");
+        let mut answer = Vec::with_capacity(64 * 1024);
+        let mut due = self.first;
+        for request in requests.iter().cycle() {
+            if self.between.is_some() {
+                sleep_until(due.into()).await;
+            } else {
+                due = Instant::now();
+            }
+            if due >= self.until {
+                break;
+            }
+            stream.write_all(request).await.expect("sending");
+            read_answer(&mut stream, &mut answer).await;
+            let us = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
+            latency.saturating_record(us);
+            due += self.between.unwrap_or_default();
+        }
+        // Operations of a batch are refused one by one, in an answer of status 200.
+        assert!(error_in(&answer).is_none(), "{}", String::from_utf8_lossy(&answer));
+        latency
+    }
+}
+
+/// Where an answer tells of an error, if it does.
+fn error_in(answer: &[u8]) -> Option<usize> {
+    const ERROR: &[u8] = b"\"error\":";
+    answer.windows(ERROR.len()).position(|window| window == ERROR)
+}
+
+/// Reads an answer; the length of its head.
+async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) -> usize {
     answer.clear();
+    let mut whole = None;
     loop {
         let count = stream.read_buf(answer).await.expect("reading");
         assert!(count > 0, "the server closed the connection: {}", String::from_utf8_lossy(answer));
-        let mut headers = [httparse::EMPTY_HEADER; 32];
-        let mut head = httparse::Response::new(&mut headers);
-        let Ok(httparse::Status::Complete(head_bytes)) = head.parse(answer) else { continue };
-        let length = head.headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-length"));
-        let length = length.and_then(|h| std::str::from_utf8(h.value).ok()?.parse::<usize>().ok());
-        let length = length.expect("an answer with a length");
-        if answer.len() >= head_bytes + length {
-            assert_eq!(head.code, Some(200), "{}", String::from_utf8_lossy(answer));
-            return;
+        if whole.is_none() {
+            whole = read_head(answer);
+        }
+        let Some((head_bytes, body)) = whole else { continue };
+        // Without a length it comes in chunks, the last of which is empty.
+        let done = match body {
+            Some(length) => answer.len() >= head_bytes + length,
+            None => answer.ends_with(b"\r\n0\r\n\r\n"),
+        };
+        if done {
+            return head_bytes;
         }
     }
+}
+
+/// How long an answer's head is, and its body where that is said, once the head is there.
+fn read_head(answer: &[u8]) -> Option<(usize, Option<usize>)> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut head = httparse::Response::new(&mut headers);
+    let Ok(httparse::Status::Complete(head_bytes)) = head.parse(answer) else { return None };
+    assert!(matches!(head.code, Some(200 | 201)), "{}", String::from_utf8_lossy(answer));
+    let length = head.headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-length"));
+    let length = length.and_then(|h| std::str::from_utf8(h.value).ok()?.parse::<usize>().ok());
+    Some((head_bytes, length))
 }

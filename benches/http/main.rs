@@ -1,64 +1,217 @@
-//! Durable order placements over HTTP against a server that does nothing but answer: the same
-//! load, the same request and answer sizes, one after the other in one run.
+//! The exchange over HTTP against what could be had at most: a hyper server that only answers, and
+//! the same with an empty durable commit before every answer. Each row drives all of them in turn,
+//! several times, with the same requests, and the two references answer what the exchange answers.
 //!
-//! `cargo bench --bench http`; `OPENOUTCRY_BENCH_SECONDS` sets the length of each measurement.
-//! Every server is a process of its own, so that its memory can be read.
+//! `cargo bench --bench http`; `OPENOUTCRY_BENCH_SECONDS` sets the length of each measurement,
+//! `OPENOUTCRY_BENCH_ROUNDS` how often it is repeated, `OPENOUTCRY_BENCH_ROWS` which rows are
+//! measured. Every server is a process of its own, so that what it uses can be read.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
 
 mod load;
-mod noop;
+mod server;
+mod reference;
 mod target;
 
+use std::io::Write;
 use std::time::Duration;
 
-use load::Measured;
-use target::Target;
+use load::{Measured, Requests};
+use server::{Server, Used};
+use target::{Exchange, Read};
 
-/// Connections driven at once, as the floors are stated.
-const CONNECTIONS: [usize; 2] = [64, 256];
+/// Orders of one request in the row of batches.
+const BATCH_ORDERS: usize = 100;
+/// What a placement under half of the load may take, as percentiles.
+const PACED_QUANTILES: [f64; 2] = [0.5, 0.99];
+
+/// How long and how often.
+struct Plan {
+    duration: Duration,
+    rounds: usize,
+}
+
+/// What is asked of all servers.
+struct Row {
+    name: &'static str,
+    requests: Requests,
+    /// Orders, or reads, in one request.
+    unit: usize,
+}
+
+/// One server's runs.
+#[derive(Default)]
+struct Runs {
+    per_second: Vec<f64>,
+    p50: Vec<u64>,
+    p99: Vec<u64>,
+    processor_us: Vec<f64>,
+    switches: Vec<f64>,
+    resident_kib: u64,
+}
 
 fn main() {
-    if noop::asked_for() {
-        return noop::serve();
+    if reference::serve_if_asked() {
+        return;
     }
     // `cargo test --benches` and `--list` only want to know that it builds.
     if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
         return;
     }
-    let seconds = std::env::var("OPENOUTCRY_BENCH_SECONDS").ok().and_then(|s| s.parse().ok());
-    let duration = Duration::from_secs(seconds.unwrap_or(5));
+    let number = |name: &str, standard| {
+        std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(standard)
+    };
+    let duration = Duration::from_secs(number("OPENOUTCRY_BENCH_SECONDS", 3));
+    let rounds = usize::try_from(number("OPENOUTCRY_BENCH_ROUNDS", 3)).expect("a count");
+    let plan = Plan { duration, rounds: rounds.max(1) };
+    let rows = std::env::var("OPENOUTCRY_BENCH_ROWS").unwrap_or_default();
+    let wanted = |row: &str| rows.is_empty() || rows.split(',').any(|wanted| wanted == row);
     println!(
-        "{:<22} {:>5} {:>10} {:>8} {:>8} {:>8} {:>9} {:>6}",
-        "server", "conns", "orders/s", "p50 us", "p99 us", "p999 us", "RSS KiB", "ratio"
+        "{:<20} {:<12} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>14} {:>14}",
+        "row",
+        "server",
+        "per s",
+        "p50 us",
+        "p99 us",
+        "cpu us",
+        "switches",
+        "RSS KiB",
+        "to no-op",
+        "to commit"
     );
-    for connections in CONNECTIONS {
-        let noop = measure(&Target::noop(), connections, duration);
-        let ratio = |measured: &Measured| measured.per_second() / noop.per_second();
-        print_row("no-op hyper", connections, &noop, 1.0);
-        let durable = measure(&Target::openoutcry(connections), connections, duration);
-        print_row("openoutcry, durable", connections, &durable, ratio(&durable));
+    if wanted("place64") {
+        let exchange = Exchange::open(64);
+        let row = Row { name: "place, 64", requests: exchange.placements(), unit: 1 };
+        let top = plan.measure(&exchange, &row, true);
+        plan.measure_paced(&exchange, &row, top / 2.0);
+    }
+    if wanted("place256") {
+        let exchange = Exchange::open(256);
+        let row = Row { name: "place, 256", requests: exchange.placements(), unit: 1 };
+        plan.measure(&exchange, &row, true);
+    }
+    if wanted("batch") {
+        let exchange = Exchange::open(16);
+        let requests = exchange.batches(BATCH_ORDERS);
+        let row = Row { name: "batch of 100, 16", requests, unit: BATCH_ORDERS };
+        plan.measure(&exchange, &row, true);
+    }
+    let reads = [
+        ("depth", "depth, 64", Read::Depth),
+        ("markets", "markets, 64", Read::Markets),
+        ("orders", "orders, 64", Read::Orders),
+    ];
+    if reads.iter().any(|(row, ..)| wanted(row)) {
+        let exchange = Exchange::open(64);
+        exchange.fill_books();
+        for (row, name, read) in reads {
+            if wanted(row) {
+                let row = Row { name, requests: exchange.reads(read), unit: 1 };
+                plan.measure(&exchange, &row, false);
+            }
+        }
     }
 }
 
-fn measure(target: &Target, connections: usize, duration: Duration) -> Measured {
-    let requests = target.requests(connections);
-    // A short run first: connections, caches and the allocator settle.
-    load::run(target.address(), &requests, duration / 5);
-    let mut measured = load::run(target.address(), &requests, duration);
-    measured.resident_kib = target.resident_kib();
-    measured
+impl Plan {
+    /// Measures a row on every server in turn, and prints it; what the exchange did a second.
+    fn measure(&self, exchange: &Exchange, row: &Row, durable: bool) -> f64 {
+        let first = row.requests.first().and_then(|requests| requests.first()).expect("a request");
+        let answer = load::ask(exchange.server.address(), first);
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&answer).expect("writing");
+        let noop = Server::start(reference::command(file.path(), None));
+        let commits = target::folder();
+        let commit =
+            durable.then(|| Server::start(reference::command(file.path(), Some(commits.path()))));
+        let servers = [Some(&noop), commit.as_ref(), Some(&exchange.server)];
+        // A short run first: connections, caches and the allocator settle.
+        for server in servers.into_iter().flatten() {
+            load::run(server.address(), &row.requests, self.duration / 5, None);
+        }
+        let mut runs = [const { None }; 3];
+        for _ in 0..self.rounds {
+            for (server, runs) in servers.iter().zip(&mut runs) {
+                if let Some(server) = server {
+                    runs.get_or_insert_with(Runs::default).add(server, row, self.duration, None);
+                }
+            }
+        }
+        let [noop, commit, ours] = &runs;
+        for (name, server) in [("no-op", noop), ("commit", commit), ("openoutcry", ours)] {
+            if let Some(server) = server {
+                let to = [noop, commit].map(|other| other.as_ref().map(|o| server.ratios(o)));
+                server.print(row.name, name, to);
+            }
+        }
+        middle(&ours.as_ref().expect("a run").per_second)
+    }
+
+    /// Measures the exchange at a pace, against what one durable commit takes alone.
+    fn measure_paced(&self, exchange: &Exchange, row: &Row, per_second: f64) {
+        let commit = reference::one_commit();
+        let mut runs = Runs::default();
+        for _ in 0..self.rounds {
+            runs.add(&exchange.server, row, self.duration, Some(per_second));
+        }
+        runs.print("place, half the rate", "openoutcry", [None, None]);
+        let commit = commit.as_secs_f64() * 1e6;
+        let times = [&runs.p50, &runs.p99].map(|us| middle(us) as f64 / commit);
+        for (quantile, times) in PACED_QUANTILES.iter().zip(times) {
+            println!(
+                "  p{:.0} is {times:.1} times one durable commit of {commit:.0} us",
+                quantile * 100.0
+            );
+        }
+    }
 }
 
-fn print_row(server: &str, connections: usize, measured: &Measured, ratio: f64) {
-    let us = |quantile| measured.latency.value_at_quantile(quantile);
-    println!(
-        "{server:<22} {connections:>5} {:>10.0} {:>8} {:>8} {:>8} {:>9} {ratio:>6.2}",
-        measured.per_second(),
-        us(0.5),
-        us(0.99),
-        us(0.999),
-        measured.resident_kib
-    );
+impl Runs {
+    fn add(&mut self, server: &Server, row: &Row, duration: Duration, per_second: Option<f64>) {
+        let before = server.used();
+        let measured = load::run(server.address(), &row.requests, duration, per_second);
+        self.take(&measured, server.used().since(before), row.unit);
+        self.resident_kib = server.resident_kib();
+    }
+
+    fn take(&mut self, measured: &Measured, used: Used, unit: usize) {
+        let units = measured.latency.len() as f64 * unit as f64;
+        self.per_second.push(measured.per_second() * unit as f64);
+        self.p50.push(measured.latency.value_at_quantile(PACED_QUANTILES[0]));
+        self.p99.push(measured.latency.value_at_quantile(PACED_QUANTILES[1]));
+        self.processor_us.push(used.processor_seconds * 1e6 / units);
+        self.switches.push(used.switches as f64 / units);
+    }
+
+    /// How much faster than `other`, round by round.
+    fn ratios(&self, other: &Runs) -> Vec<f64> {
+        self.per_second.iter().zip(&other.per_second).map(|(own, other)| own / other).collect()
+    }
+
+    fn print(&self, row: &str, server: &str, to: [Option<Vec<f64>>; 2]) {
+        let [noop, commit] = to.map(|ratios| ratios.map_or_else(String::new, |r| spread(&r)));
+        println!(
+            "{row:<20} {server:<12} {:>9.0} {:>8} {:>8} {:>8.2} {:>9.3} {:>9} {noop:>14} {commit:>14}",
+            middle(&self.per_second),
+            middle(&self.p50),
+            middle(&self.p99),
+            middle(&self.processor_us),
+            middle(&self.switches),
+            self.resident_kib
+        );
+    }
+}
+
+/// The middle of several, and between which they lie.
+fn spread(ratios: &[f64]) -> String {
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    format!("{:.2} {least:.2}-{most:.2}", middle(ratios))
+}
+
+fn middle<T: Copy + PartialOrd>(values: &[T]) -> T {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(|a, b| a.partial_cmp(b).expect("comparable figures"));
+    sorted[sorted.len() / 2]
 }

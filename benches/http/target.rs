@@ -1,157 +1,182 @@
-//! A server under load: its process, its address, and the requests that suit it.
+//! The exchange under load: its server on a fresh folder, its markets and traders, and requests.
 
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::noop;
+use super::load::{self, Requests};
+use super::server::Server;
 
 const OPERATOR_KEY: &str = "bench-operator-key-bench-operator-key";
-/// Different orders that a connection sends before it begins again.
-const ORDERS_PER_CONNECTION: usize = 64;
+/// Different requests that a connection sends before it begins again.
+const REQUESTS_PER_CONNECTION: usize = 64;
+/// Markets in the list that is read: more than one page of it.
+const MARKETS: usize = 24;
+/// Orders that each trader has open when orders are read, and that stand in the book then.
+const OPEN_ORDERS: usize = 24;
 
-/// A running server; killed when dropped.
-pub struct Target {
-    process: Child,
-    address: SocketAddr,
+/// A folder on the disk of this checkout: a memory file system would measure nothing.
+pub fn folder() -> TempDir {
+    tempfile::tempdir_in(".").expect("a folder on the disk of this checkout")
+}
+
+/// The exchange, with markets and a funded trader for each connection.
+pub struct Exchange {
+    /// Its server.
+    pub server: Server,
     keys: Vec<String>,
     market: String,
-    _data: Option<TempDir>,
+    _data: TempDir,
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
+/// What is read.
+#[derive(Debug, Clone, Copy)]
+pub enum Read {
+    /// The depth of a book of 20 levels a side.
+    Depth,
+    /// The first page of markets.
+    Markets,
+    /// The caller's open orders.
+    Orders,
 }
 
-impl Target {
-    /// The server that does nothing.
-    pub fn noop() -> Target {
-        let mut command = Command::new(std::env::current_exe().expect("this binary"));
-        command.env(noop::ROLE, "1");
-        Target::start(command, None)
-    }
-
-    /// The exchange on a fresh folder, with one market and a funded trader for each connection.
-    pub fn openoutcry(traders: usize) -> Target {
-        let data = tempfile::tempdir_in(".").expect("a folder on the disk of this checkout");
+impl Exchange {
+    /// Starts it with so many traders.
+    pub fn open(traders: usize) -> Exchange {
+        let data = folder();
         let mut command = Command::new(env!("CARGO_BIN_EXE_openoutcry"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
         // Limits are looked at as ever, and never reached: the load is all there is.
         command.args(["--rate-reads", "1000000", "--rate-writes", "1000000"]);
         command.env("OPENOUTCRY_OPERATOR_KEY", OPERATOR_KEY).env("OPENOUTCRY_LOG", "warn");
-        let mut target = Target::start(command, Some(data));
-        target.open(traders);
-        target
+        let server = Server::start(command);
+        let (keys, market) = (Vec::new(), String::new());
+        let mut exchange = Exchange { server, keys, market, _data: data };
+        for _ in 0..MARKETS {
+            exchange.market = exchange.open_market();
+        }
+        exchange.keys = (0..traders).map(|number| exchange.open_trader(number)).collect();
+        exchange
     }
 
-    fn start(mut command: Command, data: Option<TempDir>) -> Target {
-        let mut process = command.stdout(Stdio::piped()).spawn().expect("a server");
-        let stdout = process.stdout.take().expect("its stdout");
-        let mut lines = BufReader::new(stdout).lines();
-        let address = loop {
-            let line = lines.next().expect("a line that says where").expect("its stdout");
-            if let Some(address) = line.strip_prefix("listening on http://") {
-                break address.parse().expect("an address");
+    /// For each connection its own trader's orders.
+    pub fn placements(&self) -> Requests {
+        self.requests(|key, number, k| {
+            request("POST", "/trading/orders", key, Some(&self.order(number, k)))
+        })
+    }
+
+    /// The same orders, many in one request.
+    pub fn batches(&self, orders: usize) -> Requests {
+        self.requests(|key, number, k| {
+            let place = |n| json!({ "place": self.order(number, k * orders + n) });
+            let operations: Vec<Value> = (0..orders).map(place).collect();
+            let body = json!({ "operations": operations });
+            request("POST", "/trading/orders/batch", key, Some(&body))
+        })
+    }
+
+    /// For each connection its own trader's reads.
+    pub fn reads(&self, read: Read) -> Requests {
+        let path = match read {
+            Read::Depth => {
+                format!("/trading/books/{}/depth?outcome=yes&levels=20", self.market)
             }
+            Read::Markets => "/markets/public/list".to_owned(),
+            Read::Orders => "/trading/orders?active=true".to_owned(),
         };
-        let (keys, market) = (vec!["0".repeat(68)], uuid::Uuid::nil().to_string());
-        Target { process, address, keys, market, _data: data }
+        self.requests(|key, _, _| request("GET", &path, key, None))
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Resident memory of its process.
-    pub fn resident_kib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
-        let status = status.unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
-    }
-
-    /// For each connection its own trader's orders: bids for both outcomes over twenty prices,
-    /// which rest, and every fourth an order that takes what others offer.
-    pub fn requests(&self, connections: usize) -> Vec<Arc<[Vec<u8>]>> {
-        let keys = self.keys.iter().cycle();
-        let connection = |(number, key): (usize, &String)| {
-            (0..ORDERS_PER_CONNECTION).map(|k| self.request(key, number + k, k)).collect()
-        };
-        (0..connections).zip(keys).map(connection).collect()
-    }
-
-    fn request(&self, key: &str, spread: usize, k: usize) -> Vec<u8> {
-        let outcome = if k.is_multiple_of(2) { "yes" } else { "no" };
-        let (price, force) = match k % 4 {
-            3 => (70, "IOC"),
-            _ => (30 + spread % 20, "GTC"),
-        };
-        let body = json!({
-            "marketId": self.market, "outcomeId": outcome, "side": "BUY", "orderType": "LIMIT",
-            "price": format!("0.{price}"), "quantity": "10", "timeInForce": force,
-        });
-        let body = body.to_string();
-        format!(
-            "POST /api/v1/trading/orders HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .into_bytes()
-    }
-
-    fn open(&mut self, traders: usize) {
-        let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "Va a llover?"});
-        let market = self.post("/admin/markets", &json!({
-            "questions": texts, "descriptions": texts, "logo": "https://assets.example.org/x.png",
-            "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
-            "deadline": "2099-01-01T00:00:00.000Z",
-        }));
-        self.market = text(&market, "id");
-        self.post(&format!("/admin/markets/{}/publish", self.market), &json!({}));
-        self.keys.clear();
-        for number in 0..traders {
-            let user = self.post(
-                "/admin/users",
-                &json!({
-                    "profileName": format!("trader {number}"),
-                    "profilePic": "https://assets.example.org/x.png",
-                }),
-            );
-            let user = text(&user, "id");
-            let amount = json!({"amount": "100000000"});
-            self.post(&format!("/admin/users/{user}/deposits"), &amount);
-            let key = json!({"role": "trader", "label": "bench"});
-            let key = self.post(&format!("/admin/users/{user}/keys"), &key);
-            self.keys.push(text(&key, "key"));
+    /// Has every trader's first orders rest, so that there is something to read.
+    pub fn fill_books(&self) {
+        for (number, key) in self.keys.iter().enumerate() {
+            let orders = (0..OPEN_ORDERS).map(|k| json!({ "place": self.resting(number, k) }));
+            let body = json!({ "operations": orders.collect::<Vec<_>>() });
+            self.ask("/trading/orders/batch", key, &body);
         }
     }
 
-    /// One operator's request, on a connection of its own.
-    fn post(&self, path: &str, body: &Value) -> Value {
-        use std::io::{Read, Write};
-        let mut stream = std::net::TcpStream::connect(self.address).expect("a connection");
-        let body = body.to_string();
-        write!(
-            stream,
-            "POST /api/v1{path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {OPERATOR_KEY}\r\n\
-             Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .expect("sending");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.starts_with("HTTP/1.1 20"), "{path}: {answer}");
-        serde_json::from_str(body).expect("JSON")
+    fn requests(&self, request: impl Fn(&str, usize, usize) -> Vec<u8>) -> Requests {
+        let requests = self.keys.iter().enumerate().map(|(number, key)| {
+            let each = (0..REQUESTS_PER_CONNECTION).map(|k| request(key, number, k));
+            each.collect::<Arc<[Vec<u8>]>>()
+        });
+        requests.collect()
     }
+
+    /// Bids over twenty prices, which rest, and every fourth an order that takes what others offer:
+    /// somewhat more than was offered, so that books do not grow. Every other trader buys no, so
+    /// that nobody meets his own orders.
+    fn order(&self, number: usize, k: usize) -> Value {
+        if k % 4 != 3 {
+            return self.resting(number, k);
+        }
+        json!({
+            "marketId": self.market, "outcomeId": outcome(number), "side": "BUY", "orderType": "LIMIT",
+            "price": "0.7", "quantity": "36", "timeInForce": "IOC",
+        })
+    }
+
+    fn resting(&self, number: usize, k: usize) -> Value {
+        let price = format!("0.{}", 30 + (number / 2 + k) % 20);
+        json!({
+            "marketId": self.market, "outcomeId": outcome(number), "side": "BUY", "orderType": "LIMIT",
+            "price": price, "quantity": "10", "timeInForce": "GTC",
+        })
+    }
+
+    fn open_market(&self) -> String {
+        let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "Va a llover?"});
+        let body = json!({
+            "questions": texts, "descriptions": texts, "logo": "https://assets.example.org/x.png",
+            "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
+            "deadline": "2099-01-01T00:00:00.000Z",
+        });
+        let market = text(&self.operate("/admin/markets", &body), "id");
+        self.operate(&format!("/admin/markets/{market}/publish"), &json!({}));
+        market
+    }
+
+    fn open_trader(&self, number: usize) -> String {
+        let (profile_name, picture) = (format!("trader {number}"), "https://example.org/x.png");
+        let body = json!({ "profileName": profile_name, "profilePic": picture });
+        let user = text(&self.operate("/admin/users", &body), "id");
+        let amount = json!({ "amount": "100000000" });
+        self.operate(&format!("/admin/users/{user}/deposits"), &amount);
+        let key = json!({ "role": "trader", "label": "bench" });
+        text(&self.operate(&format!("/admin/users/{user}/keys"), &key), "key")
+    }
+
+    fn operate(&self, path: &str, body: &Value) -> Value {
+        self.ask(path, OPERATOR_KEY, body)
+    }
+
+    /// One request, on a connection of its own.
+    fn ask(&self, path: &str, key: &str, body: &Value) -> Value {
+        let answer = load::ask(self.server.address(), &request("POST", path, key, Some(body)));
+        serde_json::from_slice(&answer).expect("JSON")
+    }
+}
+
+/// What a trader buys.
+fn outcome(number: usize) -> &'static str {
+    if number.is_multiple_of(2) { "yes" } else { "no" }
+}
+
+fn request(method: &str, path: &str, key: &str, body: Option<&Value>) -> Vec<u8> {
+    let head = format!("{method} /api/v1{path} HTTP/1.1\r\nHost: bench\r\nX-API-Key: {key}\r\n");
+    let rest = body.map_or_else(
+        || "\r\n".to_owned(),
+        |body| {
+            let body = body.to_string();
+            let length = body.len();
+            format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        },
+    );
+    format!("{head}{rest}").into_bytes()
 }
 
 fn text(value: &Value, field: &str) -> String {

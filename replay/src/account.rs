@@ -4,7 +4,6 @@
 //! markets, the user's own holdings, and which of the user's orders stand.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::Exchange;
@@ -137,9 +136,9 @@ impl Listener for Reader {
 }
 
 /// An order that stands.
-struct Standing<'a> {
+struct Standing {
     id: OrderId,
-    order: &'a Order,
+    order: Order,
     placed: TimeMs,
 }
 
@@ -157,7 +156,7 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
         let order = exchange.order(*no)?;
         Some(Standing { id: no.id(*placed), order, placed: *placed })
     });
-    let orders: Vec<Standing<'_>> = standing.collect();
+    let orders: Vec<Standing> = standing.collect();
     let text = text(&views, row, reader.fees, &positions, &orders);
     let value = json!({
         "ok": true,
@@ -187,7 +186,7 @@ fn position(views: &Views, row: &PositionRow) -> Value {
     })
 }
 
-fn order(views: &Views, row: &Standing<'_>) -> Value {
+fn order(views: &Views, row: &Standing) -> Value {
     let Standing { id, order, placed } = row;
     json!({
         "order_id": id.to_string(),
@@ -208,7 +207,7 @@ fn text(
     user: &UserRow,
     fees: MoneySum,
     positions: &[&PositionRow],
-    orders: &[Standing<'_>],
+    orders: &[Standing],
 ) -> String {
     let question = |market: MarketNo| {
         let row = views.catalogue.market(market);
@@ -225,26 +224,23 @@ fn text(
         user.balance.available,
         user.balance.reserved,
     );
-    // Writing to a text cannot fail.
-    let _ = writeln!(text, "\npositions: {}", positions.len());
+    text.extend([format!("\npositions: {}\n", positions.len())]);
     for row in positions {
         let ended = row.resolution.map(|resolution| format!(", {}", resolution.name()));
-        let _ = writeln!(
-            text,
-            "  {} {} for {}, realised {}{}\n      {}",
+        text.extend([format!(
+            "  {} {} for {}, realised {}{}\n      {}\n",
             row.quantity,
             row.outcome.id(),
             row.cost,
             row.realised,
             ended.unwrap_or_default(),
             question(row.market)
-        );
+        )]);
     }
-    let _ = writeln!(text, "\nopen orders: {}", orders.len());
+    text.extend([format!("\nopen orders: {}\n", orders.len())]);
     for Standing { id, order, placed } in orders {
-        let _ = writeln!(
-            text,
-            "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}",
+        text.extend([format!(
+            "  {id} {} x{} at {}, {} filled, {} on the book, placed {}\n      {}\n",
             spoken(order.wording),
             order.quantity,
             order.wording.yes_price(order.price),
@@ -252,7 +248,7 @@ fn text(
             order.quantity.saturating_minus(order.filled),
             rfc3339(*placed),
             question(order.market)
-        );
+        )]);
     }
     text
 }

@@ -68,6 +68,11 @@ impl Failure {
         Failure::Failed(format!("CANNOT_READ: {}: {error}", path.display()))
     }
 
+    /// A file would have been written over.
+    pub fn taken(path: &Path) -> Failure {
+        Failure::writing(path, "it is there already and is left alone")
+    }
+
     /// A file could not be written.
     pub fn writing(path: &Path, error: impl fmt::Display) -> Failure {
         Failure::Failed(format!("CANNOT_WRITE: {}: {error}", path.display()))

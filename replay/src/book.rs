@@ -1,6 +1,5 @@
 //! `book`: what stood in a market at a moment, as traders of yes and of no saw it.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::Exchange;
@@ -93,10 +92,9 @@ impl View {
     }
 
     fn draw(&self, text: &mut String) {
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "\n{}", self.outcome.id());
-        let _ = write!(text, "{:>8} {:>18}  {:>5} | ", "orders", "contracts", "bid");
-        let _ = writeln!(text, "{:<5}  {:<18} orders", "ask", "contracts");
+        text.extend([format!("\n{}\n", self.outcome.id())]);
+        text.extend([format!("{:>8} {:>18}  {:>5} | ", "orders", "contracts", "bid")]);
+        text.extend([format!("{:<5}  {:<18} orders\n", "ask", "contracts")]);
         for row in 0..self.bids.len().max(self.asks.len()) {
             let bid = self.bids.get(row).map_or_else(
                 || " ".repeat(34),
@@ -109,7 +107,7 @@ impl View {
                 let (price, quantity) = (level.price.to_string(), level.quantity.to_string());
                 format!("{price:<5}  {quantity:<18} {}", level.orders)
             });
-            let _ = writeln!(text, "{}", format!("{bid} | {ask}").trim_end());
+            text.extend([format!("{}\n", format!("{bid} | {ask}").trim_end())]);
         }
         if self.bids.is_empty() && self.asks.is_empty() {
             text.push_str("(no orders)\n");

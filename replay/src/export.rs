@@ -1,5 +1,6 @@
 //! `export`: a journal's blocks as a file, plain or compressed.
 
+use std::io;
 use std::path::Path;
 
 use openoutcry::journal::block::Head;
@@ -32,6 +33,9 @@ pub fn export(journal: &Path, out: &Path, compress: bool) -> Result<Answer, Fail
         }))),
         Err(ExportError::Journal(error)) => {
             Err(source.placed(journal_failure(&error, source.offset(), &sound)))
+        }
+        Err(ExportError::File(error)) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Failure::taken(out))
         }
         Err(ExportError::File(error)) => Err(Failure::writing(out, error)),
     }

@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use openoutcry::journal::portable;
+
 use crate::answer::Failure;
 
 /// A file in the making, beside the place where it will be. If it is dropped before it is
@@ -23,7 +25,7 @@ impl NewFile {
     /// There is one already, or the folder cannot be written.
     pub fn create(path: &Path) -> Result<NewFile, Failure> {
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::writing(path, "it is there already and is left alone"));
+            return Err(Failure::taken(path));
         }
         let mut name = path.file_name().map(OsString::from).unwrap_or_default();
         name.push(".partial");
@@ -39,6 +41,7 @@ impl NewFile {
         let written = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         let placed = written.and_then(|()| fs::rename(&self.partial, &self.path));
         self.finished = placed.is_ok();
+        let placed = placed.and_then(|()| portable::sync_folder_of(&self.path));
         placed.map_err(|error| Failure::writing(&self.path, error))
     }
 }

@@ -1,6 +1,5 @@
 //! `rebuild`: the state at a moment, and the proof that all the money is there.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::units::Sequence;
@@ -27,7 +26,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
     let proof = tally.proof()?;
     if !proof.holds() {
         return Err(broken(format!(
-            "deposits less withdrawals are {}, but accounts, pairs and fees hold {}",
+            "deposits less withdrawals are {}, but accounts, pairs, sets and fees hold {}",
             proof.net_deposits, proof.accounted
         )));
     }
@@ -57,6 +56,7 @@ pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
             "available": proof.available.to_string(),
             "reserved": proof.reserved.to_string(),
             "pairs": proof.pairs.to_string(),
+            "sets": proof.sets.to_string(),
             "fees": proof.fees.to_string(),
             "accounted": proof.accounted.to_string(),
         },
@@ -76,9 +76,7 @@ fn text(reached: &Reached, tally: &Tally, proof: &Proof) -> Result<String, Failu
     let markets: Vec<_> =
         markets.map(|(status, count)| format!("{count} {}", status.name())).collect();
     let currency = exchange.rules().map_or("", |rules| rules.currency.as_str());
-    // Writing to a text cannot fail.
-    let _ = write!(
-        text,
+    text.extend([format!(
         "\
 state after record {sequence}, {when}
 digest       {digest}
@@ -94,7 +92,8 @@ money in     {deposits:>24} {currency}  deposits less withdrawals
 money held   {available:>24} {currency}  available on accounts
              {reserved:>24} {currency}  set aside for open orders
              {pairs:>24} {currency}  pairs of yes and no contracts, at 1.00 each
-             {fees:>24} {currency}  fees of trades, the operator's
+             {sets:>24} {currency}  left of the 1.00 of each set of converted contracts
+             {fees:>24} {currency}  fees of trades, and what sets have left: the operator's
              {accounted:>24} {currency}  in all: equal to money in
 ",
         sequence = exchange.sequence(),
@@ -113,8 +112,9 @@ money held   {available:>24} {currency}  available on accounts
         available = proof.available.to_string(),
         reserved = proof.reserved.to_string(),
         pairs = proof.pairs.to_string(),
+        sets = proof.sets.to_string(),
         fees = proof.fees.to_string(),
-        accounted = proof.accounted.to_string(),
-    );
+        accounted = proof.accounted.to_string()
+    )]);
     Ok(text)
 }

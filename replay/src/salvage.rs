@@ -1,6 +1,5 @@
 //! `salvage`: a new data directory from what a damaged one and an archive still give.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -111,15 +110,13 @@ fn text(salvaged: &Salvaged) -> String {
     let rows = |text: &mut String, name: &str, spans: &[Span]| {
         for (index, Span { first, last, origin }) in spans.iter().enumerate() {
             let name = if index == 0 { name } else { "" };
-            // Writing to a text cannot fail.
-            let _ = writeln!(text, "{name:<13}records {first} to {last}, {}", origin.name());
+            text.extend([format!("{name:<13}records {first} to {last}, {}\n", origin.name())]);
         }
     };
     rows(&mut text, "covered", &salvaged.covered);
     let head = &salvaged.head;
     let known = salvaged.acknowledged.map_or("unknown".to_owned(), |known| known.to_string());
-    let _ = write!(
-        text,
+    text.extend([format!(
         "\
 head         record {sequence}, block hash {hash}
 acknowledged {known}
@@ -127,11 +124,11 @@ ended        {ended}
 ",
         sequence = head.sequence,
         hash = head.hash,
-        ended = ended(salvaged),
-    );
+        ended = ended(salvaged)
+    )]);
     rows(&mut text, "not usable", &salvaged.beyond);
     for fault in &salvaged.faults {
-        let _ = writeln!(text, "fault        {fault}");
+        text.extend([format!("fault        {fault}\n")]);
     }
     text
 }

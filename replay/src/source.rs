@@ -1,5 +1,6 @@
 //! Where a journal is read from: a data directory, an exported file, or an archive.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,15 @@ impl Source {
         if archive || !path.is_dir() {
             let file = Box::new(PortableFile::open(path).map_err(failed)?);
             let bytes = portable::extent(path).map_err(failed)?;
+            // Also what a crash or a full disk leaves of a copy.
+            if bytes == 0
+                && !archive
+                && path.is_file()
+                && fs::metadata(path).map_err(failed)?.len() == 0
+            {
+                let error = format!("JOURNAL_EMPTY: {} is empty; it is no journal", path.display());
+                return Err(Failure::Damaged(json!({ "ok": false, "error": error })));
+            }
             return Ok(Source::File { file, path: path.to_owned(), bytes });
         }
         match SledJournal::open_existing(path) {
@@ -120,6 +130,7 @@ fn damaged(error: &OpenError) -> bool {
         | OpenError::FileMissing(_)
         | OpenError::Unfinished(_)
         | OpenError::Short { .. }
+        | OpenError::Torn { .. }
         | OpenError::Blobs(_)
         | OpenError::Damaged(_)
         | OpenError::Refused(_) => true,

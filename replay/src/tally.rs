@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::units::{Lots, Money, MoneySum, Overflow, SettlementPrice};
 
@@ -28,6 +28,12 @@ pub struct Tally {
     /// Contracts held that are not yet paid out.
     holdings: BTreeMap<(MarketNo, UserNo), Held>,
     markets: BTreeMap<MarketNo, MarketStatus>,
+    /// The events of the markets that have one.
+    events: BTreeMap<MarketNo, EventNo>,
+    /// What a yes contract of each final market was paid.
+    paid: BTreeMap<MarketNo, SettlementPrice>,
+    /// Sets of no contracts that were converted, while a market of their event is not final.
+    sets: BTreeMap<EventNo, Lots>,
     net_deposits: MoneySum,
     fees: MoneySum,
     /// Users created.
@@ -51,13 +57,15 @@ pub struct Proof {
     pub available: MoneySum,
     /// On all accounts, backing orders.
     pub reserved: MoneySum,
-    /// Pairs of a yes and a no contract outstanding, in all markets, at 1.00 each.
+    /// Pairs of a yes and a no contract that users hold, in all markets, at 1.00 each.
     pub pairs: MoneySum,
-    /// Fees of all trades, the operator's.
+    /// What is left of the 1.00 of each converted set.
+    pub sets: MoneySum,
+    /// Fees of all trades, and what sets have left, the operator's.
     pub fees: MoneySum,
-    /// Accounts, pairs and fees together: what must be equal to the net deposits.
+    /// Accounts, pairs, sets and fees together: what must be equal to the net deposits.
     pub accounted: MoneySum,
-    /// Whether every market has as many yes as no contracts.
+    /// Whether every market has as many yes as no contracts, those of the sets counted in.
     pub paired: bool,
 }
 
@@ -83,11 +91,21 @@ impl Tally {
             Effect::AccountChanged { user, available, reserved } => {
                 self.accounts.insert(*user, (*available, *reserved));
             }
-            Effect::MarketCreated { market, .. } => {
+            Effect::MarketCreated { market, draft } => {
                 self.markets.insert(*market, MarketStatus::Draft);
+                self.events.extend(draft.event.map(|event| (*market, event)));
             }
-            Effect::MarketMoved { market, to, .. } => {
+            Effect::MarketMoved { market, to, settled_at, .. } => {
                 self.markets.insert(*market, *to);
+                self.paid.extend(settled_at.map(|price| (*market, price)));
+            }
+            Effect::Converted { event, quantity, .. } => {
+                let sets = self.sets.entry(*event).or_default();
+                *sets = sets.plus(*quantity)?;
+            }
+            Effect::SetsSettled { event, surplus, .. } => {
+                self.sets.remove(event);
+                self.fees = self.fees.plus(*surplus)?;
             }
             Effect::TradeMade(trade) => {
                 self.trades = self.trades.saturating_add(1);
@@ -137,12 +155,35 @@ impl Tally {
         for held in by_market.values() {
             pairs = pairs.plus(SettlementPrice::ONE.times(held.yes.min(held.no))?)?;
         }
-        let paired = by_market.values().all(|held| held.yes == held.no);
-        let fees = self.fees;
-        let sum = [available, reserved, pairs, fees].map(MoneySum::get).into_iter().sum();
+        let mut paired = true;
+        for market in self.markets.keys() {
+            let Held { yes, no } = by_market.get(market).copied().unwrap_or_default();
+            paired &= yes == no.plus(self.sets_in(*market))?;
+        }
+        let (sets, fees) = (self.left_of_sets()?, self.fees);
+        let sum = [available, reserved, pairs, sets, fees].map(MoneySum::get).into_iter().sum();
         let accounted = MoneySum::new(sum);
         let net_deposits = self.net_deposits;
-        Ok(Proof { net_deposits, available, reserved, pairs, fees, accounted, paired })
+        Ok(Proof { net_deposits, available, reserved, pairs, sets, fees, accounted, paired })
+    }
+
+    /// No contracts of a market that the venue holds for converted sets.
+    fn sets_in(&self, market: MarketNo) -> Lots {
+        let event = self.events.get(&market).filter(|_| !self.paid.contains_key(&market));
+        event.and_then(|event| self.sets.get(event)).copied().unwrap_or_default()
+    }
+
+    /// Of 1.00 a set, what the final markets of its event have not paid.
+    fn left_of_sets(&self) -> Result<MoneySum, Overflow> {
+        let mut left = MoneySum::ZERO;
+        for (event, sets) in &self.sets {
+            left = left.plus(SettlementPrice::ONE.times(*sets)?)?;
+            let of_event = self.events.iter().filter(|(_, own)| *own == event);
+            for price in of_event.filter_map(|(market, _)| self.paid.get(market)) {
+                left = left.minus(price.times(*sets)?)?;
+            }
+        }
+        Ok(left)
     }
 }
 

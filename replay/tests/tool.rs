@@ -236,3 +236,22 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("scratch")));
 }
+
+#[test]
+fn an_empty_file_is_no_journal_and_a_file_that_is_there_is_not_written_over() {
+    let _turn = my_turn();
+    let dir = tempfile::tempdir().unwrap();
+    let (data, empty) = (dir.path().join("data"), dir.path().join("empty"));
+    venue(&data);
+    fs::write(&empty, b"").unwrap();
+    let empty = empty.to_str().unwrap();
+    for question in ["verify", "rebuild"] {
+        let (code, answer) = ask(&[question, empty]);
+        assert_eq!((code, &answer["code"]), (3, &"JOURNAL_EMPTY".into()), "{answer}");
+    }
+    let (code, answer) = ask(&["export", data.to_str().unwrap(), empty]);
+    assert_eq!((code, &answer["code"]), (1, &"CANNOT_WRITE".into()), "{answer}");
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.ends_with("it is there already and is left alone"), "{error}");
+    assert_eq!(fs::read(empty).unwrap(), b"");
+}

@@ -66,7 +66,8 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (_, fills) =
         call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
-    Reply::ok(sequence, &FillsJson { fills, paging, next })
+    let fills = FillsJson { fills, paging, next };
+    Reply::list(sequence, fills, "fills", |all| &mut all.fills)
 }
 
 /// `GET /account/limits`

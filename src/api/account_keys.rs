@@ -1,7 +1,7 @@
 //! The caller's own API keys. A key never gives, takes or replaces one that may do more than it may
 //! itself, so that a stolen key opens nothing that it did not open before.
 
-use super::admin_keys::key_label;
+use super::admin_keys::{key_label, shown_keys};
 use super::call::Call;
 use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
@@ -27,11 +27,11 @@ const KEYS_MAX: usize = 32;
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, keys) = call.look(|view| {
-        let keys = view.accounts.keys_of(call.caller.user);
+        let keys = shown_keys(view, call.caller.user);
         let told = |row: &KeyRow| OwnKeyJson::new(row, call.keyring.last_used(row.no));
         Ok(KeysJson { keys: keys.map(told).collect() })
     })?;
-    Reply::ok(sequence, &keys)
+    Reply::list(sequence, keys, "keys", |all| &mut all.keys)
 }
 
 /// `POST /account/keys`. The key is in this answer and nowhere else.

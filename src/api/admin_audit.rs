@@ -1,6 +1,10 @@
 //! What auditors ask the operator's side: where the journal ends and what vouches for it, and its
 //! records (semantics 8).
 
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
 use super::call::Call;
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
@@ -8,13 +12,14 @@ use super::reply::Reply;
 use super::wire::Text;
 use super::wire::Timestamp;
 use super::wire::record::{AuditHeadJson, JournalJson, OrdersNamed, RecordJson};
+use crate::engine::Engine;
 use crate::engine::past::Moment;
+use crate::exchange::command::Record;
 use crate::exchange::units::Sequence;
 
 /// Records of a page where none are asked.
 const RECORDS_STANDARD: u64 = 100;
-/// Most records of a page: with it one reader names a bounded number of things while the read
-/// model's writer waits.
+/// Most records of a page: one reader holds as many in memory until they are sent.
 const RECORDS_MAX: u64 = 1000;
 /// Most bytes of the journal's blocks behind one page, so that a page of the largest texts is not
 /// much larger than one of orders.
@@ -55,16 +60,31 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let asked = call.engine.past().records(Sequence::new(from), count, PAGE_BYTES_MAX);
     let mut records = asked.await?;
-    let (_, mut ids) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
-    ids.look_up()?;
-    let (sequence, page) = call.look(|view| {
-        // What is on disk and not applied yet has no ids yet.
-        let applied = view.watermark();
-        records.retain(|record| record.sequence <= applied);
-        let last = records.last().map(|record| record.sequence);
-        let next = last.filter(|last| *last < applied).map(|last| last.next().get());
-        let records = records.iter().map(|record| RecordJson::of(view, &ids, record)).collect();
-        Ok(JournalJson { from, limit, next, records })
-    })?;
-    Reply::ok(sequence, &page)
+    // What is on disk and not applied yet has no ids yet.
+    let (applied, ()) = call.look(|_| Ok(()))?;
+    records.retain(|record| record.sequence <= applied);
+    let last = records.last().map(|record| record.sequence);
+    let next = last.filter(|last| *last < applied).map(|last| last.next().get());
+    let (_, mut orders) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
+    orders.look_up()?;
+    let orders = Arc::new(orders);
+    let named = |record| Named { record, orders: Arc::clone(&orders), engine: call.engine.clone() };
+    let records = records.into_iter().map(named).collect();
+    let page = JournalJson { from, limit, next, records };
+    Reply::list(applied, page, "records", |all| &mut all.records)
+}
+
+/// A record that is printed with the ids of what it names. An id never changes: it is looked up
+/// when the record is printed.
+struct Named {
+    record: Record,
+    orders: Arc<OrdersNamed>,
+    engine: Engine,
+}
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = RecordJson::of(&self.engine.read(), &self.orders, &self.record);
+        named.serialize(serializer)
+    }
 }

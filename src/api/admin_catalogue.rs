@@ -156,6 +156,7 @@ fn event_draft(form: &mut Form<'_>) -> Option<(EventDraft, Vec<CategoryId>)> {
     let images = form.field("images", images);
     let highlighted = form.field_optional("highlighted", boolean);
     let category_ids = form.field_optional("categoryIds", categories);
+    let exclusive = form.field_optional("mutuallyExclusive", boolean);
     let draft = EventDraft {
         titles: titles?,
         sub_titles: sub_titles?,
@@ -163,6 +164,7 @@ fn event_draft(form: &mut Form<'_>) -> Option<(EventDraft, Vec<CategoryId>)> {
         images: images?,
         highlighted: highlighted?.unwrap_or(false),
         categories: Vec::new(),
+        mutually_exclusive: exclusive?.unwrap_or(false),
     };
     Some((draft, category_ids?.unwrap_or_default()))
 }

@@ -1,6 +1,6 @@
 //! The operator gives and takes API keys (semantics 8).
 
-use super::bounds::NAME_BYTES_MAX;
+use super::bounds::{NAME_BYTES_MAX, REVOKED_KEYS_SHOWN};
 use super::call::{Call, user_no};
 use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
@@ -11,7 +11,7 @@ use super::routes::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
 use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{KeyId, UserId};
+use crate::exchange::ids::{KeyId, UserId, UserNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
@@ -24,11 +24,33 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let id = form.finish(id)?;
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
-        let keys = view.accounts.keys_of(user);
+        let keys = shown_keys(view, user);
         let keys = keys.map(|row| KeyJson::new(row, call.keyring.last_used(row.no))).collect();
         Ok(KeysJson { keys })
     })?;
-    Reply::ok(sequence, &keys)
+    Reply::list(sequence, keys, "keys", |all| &mut all.keys)
+}
+
+/// The keys of a user that a list shows, in the order in which they were given: all in force, and
+/// the newest of the others.
+pub fn shown_keys(view: &ReadModel, user: UserNo) -> impl Iterator<Item = &KeyRow> {
+    let keys = || view.accounts.keys_of(user);
+    let revoked = |row: &&KeyRow| row.revoked_at.is_some();
+    let hidden = keys().filter(revoked).count().saturating_sub(REVOKED_KEYS_SHOWN);
+    without_first(keys(), hidden, revoked)
+}
+
+/// The things but for the first few of some kind.
+fn without_first<T>(
+    things: impl Iterator<Item = T>,
+    mut few: usize,
+    kind: impl Fn(&T) -> bool,
+) -> impl Iterator<Item = T> {
+    things.filter(move |thing| {
+        let hide = few > 0 && kind(thing);
+        few = few.saturating_sub(usize::from(hide));
+        !hide
+    })
 }
 
 /// `GET /admin/users/{userId}/keys/{keyId}`
@@ -97,4 +119,16 @@ fn key_of(view: &ReadModel, user: UserId, key: KeyId) -> Result<&KeyRow, Problem
     let user = user_no(view, user)?;
     let row = view.accounts.key_no(key).and_then(|key| view.accounts.key(key));
     row.filter(|row| row.user == user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_oldest_of_a_kind_are_left_out() {
+        let shown = |few| without_first(0..6, few, |n| n % 2 == 0).collect::<Vec<_>>();
+        assert_eq!(shown(0), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(shown(2), [1, 3, 4, 5]);
+    }
 }

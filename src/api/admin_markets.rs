@@ -29,7 +29,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let markets = rows.into_iter().map(|row| MarketDetailJson::of(view, row)).collect();
         Ok(MarketsJson { markets, paging })
     })?;
-    Reply::ok(sequence, &markets)
+    Reply::list(sequence, markets, "markets", |all| &mut all.markets)
 }
 
 /// `POST /admin/markets/{marketId}/publish`

@@ -30,7 +30,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let (rows, paging) = page.cut_known(accounts.users_newest_first(), accounts.users_count());
         Ok(UsersJson { users: rows.into_iter().map(UserJson::from).collect(), paging })
     })?;
-    Reply::ok(sequence, &users)
+    Reply::list(sequence, users, "users", |all| &mut all.users)
 }
 
 /// `GET /admin/fees`

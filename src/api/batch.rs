@@ -1,18 +1,20 @@
 //! Several places and cancels in one request, each done or refused on its own (semantics 8).
 
-use super::call::{Call, Writing};
+use super::call::{self, Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array, text};
 use super::order_form::OrderForm;
-use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before};
+use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before, untold};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::json::Json;
 use super::wire::order::{BatchJson, BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
-use crate::exchange::command::{Asked, Command, Once};
+use crate::engine::gathering::Gathering;
+use crate::engine::pending::{Answer, Refusal};
+use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
 use crate::exchange::effect::Applied;
-use crate::exchange::ids::{OrderId, Token};
+use crate::exchange::ids::{OrderId, OrderNo, Token};
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
@@ -30,9 +32,10 @@ enum Operation {
 
 /// An operation on its way.
 enum Slot {
-    Refused(Problem),
-    Writing(Writing<Shown>),
-    Done(ResultJson, Sequence),
+    Refused(Box<Problem>),
+    Placing,
+    Writing(Box<Writing<Shown>>),
+    Done(Box<ResultJson>, Sequence),
 }
 
 /// What is to be said of an operation.
@@ -55,37 +58,164 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let operations = form.field("operations", operations);
     let operations = form.finish(operations)?;
-    let operations: Vec<_> = operations.into_iter().map(Operation::read).collect();
-    draw(&call, &operations)?;
-    let mut slots: Vec<Slot> = Vec::new();
-    let mut names: Vec<Token> = Vec::new();
-    for (part, operation) in (0_u8..).zip(operations) {
-        let slot = match operation {
-            Err(problem) => Slot::Refused(problem),
-            Ok(operation) => {
-                // What is named here is known once it is placed, and not before.
-                if matches!(&operation, Operation::CancelNamed(id) if names.contains(id)) {
-                    settle(&call, &mut slots).await;
-                }
-                if let Operation::Place(order) = &operation {
-                    names.extend(order.client_order_id());
-                }
-                hand_in(&call, part, operation).map_or_else(Slot::Refused, Slot::Writing)
-            }
-        };
-        slots.push(slot);
+    let read: Vec<_> = operations.into_iter().map(Operation::read).collect();
+    draw(&call, &read)?;
+    let mut batch = Batch::new(&call);
+    for (part, operation) in (0_u8..).zip(resolved(&call, read)?) {
+        batch.hand_in(part, operation).await;
     }
-    settle(&call, &mut slots).await;
+    batch.settle().await;
     let mut last = call.caller.as_of;
-    let results = slots.into_iter().filter_map(|slot| match slot {
+    let results = batch.slots.into_iter().filter_map(|slot| match slot {
         Slot::Done(result, sequence) => {
             last = last.max(sequence);
-            Some(result)
+            Some(*result)
         }
-        Slot::Refused(_) | Slot::Writing(_) => None,
+        Slot::Refused(_) | Slot::Placing | Slot::Writing(_) => None,
     });
     let results = results.collect();
     Reply::ok(last, &BatchJson { results })
+}
+
+/// The operations of a request, those handed in and those settled.
+struct Batch<'a> {
+    call: &'a Call,
+    slots: Vec<Slot>,
+    /// What orders placed here are called, and not settled yet.
+    names: Vec<Token>,
+    /// Plain placements, in the order of their slots.
+    placing: Gathering,
+}
+
+impl<'a> Batch<'a> {
+    fn new(call: &'a Call) -> Batch<'a> {
+        Batch { call, slots: Vec::new(), names: Vec::new(), placing: call.engine.gather() }
+    }
+
+    /// Hands one operation in: as its own command, and under its own part of the request's key.
+    async fn hand_in(&mut self, part: u8, operation: Result<Resolved, Problem>) {
+        let slot = match operation {
+            Err(problem) => Err(problem),
+            Ok(Resolved::Place(terms)) => {
+                self.names.extend(terms.client_order_id);
+                if terms.client_order_id.is_none() && self.call.once.is_none() {
+                    let command = Command::PlaceOrder(terms);
+                    let asked = self.call.engine.ask_among(&mut self.placing, command);
+                    asked.map(|()| Slot::Placing).map_err(Problem::from)
+                } else {
+                    self.place(part, terms)
+                }
+            }
+            Ok(Resolved::Cancel(id)) => self.cancel(part, own_order(self.call, id)),
+            Ok(Resolved::CancelNamed(id)) => {
+                // What is named here is known once it is placed, and not before.
+                if self.names.contains(&id) {
+                    self.settle().await;
+                }
+                self.cancel(part, named_order(self.call, id))
+            }
+        };
+        self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
+    }
+
+    fn place(&self, part: u8, terms: PlaceOrder) -> Result<Slot, Problem> {
+        let look = |_: &ReadModel, applied: &Applied<'_>| {
+            placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
+        };
+        let again = |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(Shown::Placed);
+        let asked = self.asked(part, Command::PlaceOrder(terms));
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+    }
+
+    fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
+        let (user, order) = (self.call.caller.user, found?);
+        let look = move |view: &ReadModel, _: &Applied<'_>| {
+            changed_order(view, user, order).map(Shown::Cancelled)
+        };
+        let again = |view: &ReadModel, kept: &Kept| match kept {
+            Kept::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
+            _ => None,
+        };
+        let asked = self.asked(part, Command::CancelOrder { user, order });
+        Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
+    }
+
+    fn asked(&self, part: u8, command: Command) -> Asked {
+        let once = self.call.once.as_ref().map(|once| Box::new(Once { part, ..**once }));
+        Asked { once, command }
+    }
+
+    /// Waits for everything that was handed in.
+    async fn settle(&mut self) {
+        let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
+        let mut placings = placing.came().await.into_iter();
+        for slot in &mut self.slots {
+            let came = match std::mem::replace(slot, Slot::Placing) {
+                Slot::Done(result, sequence) => {
+                    *slot = Slot::Done(result, sequence);
+                    continue;
+                }
+                Slot::Refused(problem) => Err(*problem),
+                Slot::Placing => placings.next().map_or_else(|| Err(untold()), of_placing),
+                Slot::Writing(writing) => {
+                    writing.came().await.and_then(|written| written.told(Shown::json))
+                }
+            };
+            *slot = self.call.settled(came);
+        }
+        self.names.clear();
+    }
+}
+
+/// What came of a plain placement.
+fn of_placing(came: Result<Answer, Refusal>) -> Result<Written<BatchOrderJson>, Problem> {
+    let answer = call::accepted(came?)?;
+    let (sequence, time) = (answer.sequence(), answer.time());
+    let order = placed(&Applied { sequence, time, effects: answer.effects() });
+    let shown = BatchOrderJson::Placed(order.ok_or_else(untold)?);
+    Ok(Written { sequence, replayed: false, shown })
+}
+
+impl Call {
+    /// What is said of one operation.
+    fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> Slot {
+        match came {
+            Ok(Written { sequence, replayed, shown }) => {
+                Slot::Done(Box::new(ResultJson::Order { order: shown, replayed }), sequence)
+            }
+            Err(problem) => {
+                let sequence = problem.sequence.unwrap_or(self.caller.as_of);
+                let error = ProblemJson::of(&problem, &self.request_id);
+                Slot::Done(Box::new(ResultJson::Error { error }), sequence)
+            }
+        }
+    }
+}
+
+/// One operation in the exchange's terms, as far as they do not depend on those before it.
+enum Resolved {
+    Place(PlaceOrder),
+    Cancel(OrderId),
+    CancelNamed(Token),
+}
+
+/// Resolves all at one moment.
+fn resolved(
+    call: &Call,
+    operations: Vec<Result<Operation, Problem>>,
+) -> Result<Vec<Result<Resolved, Problem>>, Problem> {
+    let user = call.caller.user;
+    let (_, resolved) = call.look(|view| {
+        let sequence = view.watermark();
+        let at = |problem| Problem { sequence: Some(sequence), ..problem };
+        let resolve = |operation| match operation {
+            Operation::Place(order) => order.resolve(view, user).map(Resolved::Place).map_err(at),
+            Operation::Cancel(id) => Ok(Resolved::Cancel(id)),
+            Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
+        };
+        Ok(operations.into_iter().map(|read| read.and_then(resolve)).collect())
+    })?;
+    Ok(resolved)
 }
 
 /// Takes what the operations cost, each as much as if it came alone: all or none of them are looked
@@ -141,61 +271,5 @@ fn cancel(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Operation>
             faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
             None
         }
-    }
-}
-
-/// Hands one operation in: as its own command, and under its own part of the request's key.
-fn hand_in(call: &Call, part: u8, operation: Operation) -> Result<Writing<Shown>, Problem> {
-    let user = call.caller.user;
-    let command = match operation {
-        Operation::Place(order) => {
-            Command::PlaceOrder(call.look(|view| order.resolve(view, user))?.1)
-        }
-        Operation::Cancel(id) => Command::CancelOrder { user, order: own_order(call, id)? },
-        Operation::CancelNamed(id) => Command::CancelOrder { user, order: named_order(call, id)? },
-    };
-    let once = call.once.as_ref().map(|once| Box::new(Once { part, ..**once }));
-    let asked = Asked { once, command };
-    if let Command::CancelOrder { order, .. } = asked.command {
-        let look = move |view: &ReadModel, _: &Applied<'_>| {
-            changed_order(view, user, order).map(Shown::Cancelled)
-        };
-        let again = |view: &ReadModel, kept: &Kept| match kept {
-            Kept::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
-            _ => None,
-        };
-        return call.ask_and_look(asked, look, again);
-    }
-    let look = |_: &ReadModel, applied: &Applied<'_>| {
-        placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
-    };
-    let again = |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(Shown::Placed);
-    call.ask_and_look(asked, look, again)
-}
-
-/// Waits for everything that was handed in.
-async fn settle(call: &Call, slots: &mut Vec<Slot>) {
-    for slot in std::mem::take(slots) {
-        let came = match slot {
-            Slot::Done(..) => {
-                slots.push(slot);
-                continue;
-            }
-            Slot::Refused(problem) => Err(problem),
-            Slot::Writing(writing) => {
-                writing.came().await.and_then(|written| written.told(Shown::json))
-            }
-        };
-        slots.push(match came {
-            Ok(written) => {
-                let (order, replayed) = (written.shown, written.replayed);
-                Slot::Done(ResultJson::Order { order, replayed }, written.sequence)
-            }
-            Err(problem) => {
-                let sequence = problem.sequence.unwrap_or(call.caller.as_of);
-                let error = ProblemJson::of(&problem, &call.request_id);
-                Slot::Done(ResultJson::Error { error }, sequence)
-            }
-        });
     }
 }

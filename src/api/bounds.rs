@@ -1,5 +1,6 @@
 //! How large the texts of the catalogue may be, so that every record that carries them fits the
-//! journal with room to spare. These bounds shape no outcome: the journal does not hold them.
+//! journal with room to spare, and how long lists are. These bounds shape no outcome: the journal
+//! does not hold them.
 
 use super::parse::URL_BYTES_MAX;
 
@@ -17,6 +18,14 @@ pub const IMAGES_MAX: usize = 8;
 pub const CATEGORIES_MAX: usize = 16;
 /// Longest dispute window: a year.
 pub const DISPUTE_WINDOW_SECONDS_MAX: u32 = 365 * 24 * 60 * 60;
+
+/// Revoked keys that a list shows, the newest of them: keys come and go without end, those in force
+/// are few (a user makes 32 at most, and who gives more is an operator).
+///
+/// What bounds the other lists: a page has its `limit`; orders without pages, and what a mass
+/// cancel cancelled, the orders that a user may have open; candles their range; a batch its
+/// operations. Categories and the markets of one event are made by operators, one request each.
+pub const REVOKED_KEYS_SHOWN: usize = 1000;
 
 /// Room that the journal has for a record.
 const RECORD_BYTES_MAX: usize = 48 * 1024;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::auth::Caller;
 use super::form::Form;
 use super::keyring::Keyring;
+use super::printed::PrintedMarkets;
 use super::problem::Problem;
 use super::reply::Reply;
 use crate::engine::past::Past;
@@ -93,6 +94,8 @@ pub struct Call {
     pub caller: Caller,
     /// What the door remembers of keys.
     pub keyring: Arc<Keyring>,
+    /// Markets as they were printed last.
+    pub printed: Arc<PrintedMarkets>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.
@@ -134,11 +137,7 @@ impl Call {
 
     /// Has a command carried out that no repetition can be asked of. A refusal is a problem.
     pub async fn submit(&self, command: Command) -> Result<Answer, Problem> {
-        let answer = self.engine.submit(command).await?;
-        match answer.effects() {
-            [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
-            _ => Ok(answer),
-        }
+        accepted(self.engine.submit(command).await?)
     }
 
     /// Has a command carried out, and looks at what it made before anything else can change it; if
@@ -181,6 +180,14 @@ impl Call {
             Ok(found) => Ok((sequence, found)),
             Err(problem) => Err(Problem { sequence: Some(sequence), ..problem }),
         }
+    }
+}
+
+/// An answer, if it is no refusal.
+pub fn accepted(answer: Answer) -> Result<Answer, Problem> {
+    match answer.effects() {
+        [Effect::Refused(reject)] => Err(Problem::refused(*reject, answer.sequence())),
+        _ => Ok(answer),
     }
 }
 

@@ -14,7 +14,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let categories = view.catalogue.categories().iter().map(CategoryJson::from).collect();
         Ok(CategoriesJson { categories })
     })?;
-    Reply::ok(sequence, &categories)
+    Reply::list(sequence, categories, "categories", |all| &mut all.categories)
 }
 
 /// `GET /categories/{categoryId}`

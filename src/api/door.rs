@@ -23,10 +23,13 @@ use super::call::Call;
 use super::keyring::Keyring;
 use super::media;
 use super::once;
-use super::problem::{FieldCode, FieldError, Kind, Problem, RETRY_AFTER_SECONDS};
+use super::packing;
+use super::printed::PrintedMarkets;
+use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
+use super::stream::Content;
 use super::traffic::Traffic;
 use super::venue::Venue;
 use super::wire;
@@ -55,6 +58,7 @@ pub struct Door {
     routes: Routes,
     limits: Limits,
     keyring: Arc<Keyring>,
+    printed: Arc<PrintedMarkets>,
     traffic: Traffic,
     /// When this process began to serve, ms since 1970: with the count, what makes request ids
     /// unique beyond one run.
@@ -76,7 +80,8 @@ impl Door {
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
         let (opened_ms, requests) = (clock::now().get(), AtomicU64::new(0));
-        Ok(Door { venue, routes, limits, keyring, traffic, opened_ms, requests })
+        let printed = Arc::default();
+        Ok(Door { venue, routes, limits, keyring, printed, traffic, opened_ms, requests })
     }
 
     /// What passed.
@@ -95,7 +100,7 @@ impl Door {
     }
 
     /// Answers a request, whatever happens.
-    pub async fn answer<B>(&self, request: Request<B>) -> Response<Bytes>
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<Content>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
@@ -103,10 +108,12 @@ impl Door {
         let began = Instant::now();
         let id = self.request_id(request.headers());
         let method = request.method().clone();
+        let takes_gzip = media::takes_gzip(request.headers());
         let mut known = Known::default();
         let attended = caught(self.attend(request, &mut known, &id)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         let response = self.respond(outcome, known.allowance, &id);
+        let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
         self.traffic.count(known.route, status, began);
         tracing::debug!(
@@ -124,7 +131,8 @@ impl Door {
     pub fn no_place(&self) -> Response<Bytes> {
         self.traffic.turn_away();
         let detail = "too many connections are open; nothing was accepted";
-        self.respond(Err(Problem::new(Kind::Overloaded, detail)), None, &self.next_id())
+        let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.next_id());
+        marked(failure(&problem, self.venue.sequence(), &id), None, &id)
     }
 
     /// The id that the client chose, if it is fit to stand in a log, else a new one.
@@ -213,8 +221,9 @@ impl Door {
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
-        let (keyring, request_id) = (Arc::clone(&self.keyring), request_id.to_owned());
-        let call = Call { engine, caller, keyring, path, query, body, once, request_id };
+        let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
+        let request_id = request_id.to_owned();
+        let call = Call { engine, caller, keyring, printed, path, query, body, once, request_id };
         match route.endpoint {
             Endpoint::Probe(probe) => probe(self),
             Endpoint::Read(endpoint) => endpoint(&call),
@@ -227,8 +236,8 @@ impl Door {
         outcome: Result<Reply, Problem>,
         mut allowance: Option<Allowance>,
         request_id: &str,
-    ) -> Response<Bytes> {
-        let mut response = match outcome {
+    ) -> Response<Content> {
+        let response = match outcome {
             Ok(reply) => success(reply),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
@@ -236,17 +245,26 @@ impl Door {
                 }
                 let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
                 allowance = problem.allowance.as_deref().copied().or(allowance);
-                failure(&problem, sequence, request_id)
+                failure(&problem, sequence, request_id).map(Content::Whole)
             }
         };
-        let headers = response.headers_mut();
-        put(headers, REQUEST_ID, request_id);
-        if let Some(allowance) = allowance {
-            put_allowance(headers, allowance);
-        }
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        marked(response, allowance, request_id)
     }
+}
+
+/// The answer with what all answers carry.
+fn marked<B>(
+    mut response: Response<B>,
+    allowance: Option<Allowance>,
+    request_id: &str,
+) -> Response<B> {
+    let headers = response.headers_mut();
+    put(headers, REQUEST_ID, request_id);
+    if let Some(allowance) = allowance {
+        put_allowance(headers, allowance);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// The result of a future, or `None` if it panicked.
@@ -343,10 +361,10 @@ where
     Some(collected.map(http_body_util::Collected::to_bytes))
 }
 
-fn success(reply: Reply) -> Response<Bytes> {
+fn success(reply: Reply) -> Response<Content> {
     let Reply { status, sequence, replayed, location, media, body } = reply;
     let has_content = !body.is_empty();
-    let mut response = Response::new(Bytes::from(body));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     if has_content {
@@ -375,8 +393,8 @@ fn failure(problem: &Problem, sequence: Sequence, request_id: &str) -> Response<
     if let Some(allow) = &problem.allow {
         put(headers, header::ALLOW, allow);
     }
-    if problem.kind.retry() {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    if let Some(seconds) = problem.kind.retry_after() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if matches!(problem.kind, Kind::MissingApiKey | Kind::InvalidApiKey) {
         let challenge = HeaderValue::from_static("ApiKey header=\"X-API-Key\"");
@@ -400,6 +418,24 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_should_try_again_is_told_when() {
+        use crate::exchange::reject::Reject;
+        let waits = |kind: Kind| {
+            let response = failure(&Problem::new(kind, "x"), Sequence::ZERO, "id");
+            response.headers().get(header::RETRY_AFTER).cloned()
+        };
+        for reject in Reject::ALL {
+            let kind = Kind::Refused(reject);
+            // A bucket that is empty says of itself when it is not.
+            let expected = kind.status() == hyper::StatusCode::TOO_MANY_REQUESTS;
+            assert_eq!(waits(kind).is_some(), expected, "{kind:?}");
+        }
+        let own = Kind::OWN.into_iter().filter(|kind| waits(*kind).is_some());
+        let expected = [Kind::Overloaded, Kind::Stopping, Kind::Starting];
+        assert_eq!(own.collect::<Vec<_>>(), expected);
+    }
 
     #[tokio::test]
     async fn a_panic_becomes_an_answer() {

@@ -79,7 +79,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
             |(event, markets): (&EventRow, Vec<&MarketRow>)| EventJson::of(view, event, &markets);
         Ok(EventsJson { events: rows.into_iter().map(event).collect(), paging })
     })?;
-    Reply::ok(sequence, &events)
+    Reply::list(sequence, events, "events", |all| &mut all.events)
 }
 
 /// `GET /events/{eventId}`. An operator finds events without public markets too, and drafts in

@@ -88,8 +88,11 @@ impl<'a> Fields<'a> {
     }
 
     /// A member's name as errors give it.
-    pub fn called(&self, name: &str) -> String {
-        format!("{}{name}", self.prefix)
+    pub fn called<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.prefix.is_empty() {
+            return Cow::Borrowed(name);
+        }
+        Cow::Owned([self.prefix.as_str(), name].concat())
     }
 
     fn none() -> Fields<'a> {
@@ -103,12 +106,14 @@ impl<'a> Fields<'a> {
         name: &str,
         reader: impl FnOnce(&mut Faults, &str, Json<'a>) -> Option<T>,
     ) -> Option<Option<T>> {
-        let mut found = self.members.extract_if(.., |(member, _)| member == name);
-        let first = found.next();
-        let repeated = found.next().is_some();
-        found.for_each(drop);
-        let Some((_, value)) = first else { return Some(None) };
-        let field = format!("{}{name}", self.prefix);
+        let Some(place) = self.members.iter().position(|(member, _)| member == name) else {
+            return Some(None);
+        };
+        let (_, value) = self.members.remove(place);
+        let left = self.members.len();
+        self.members.retain(|(member, _)| member != name);
+        let repeated = self.members.len() < left;
+        let field = self.called(name);
         if repeated {
             faults.note(&field, Fault::new(FieldCode::Repeated, "is given more than once"));
             return None;
@@ -125,8 +130,7 @@ impl<'a> Fields<'a> {
     ) -> Option<T> {
         let read = self.optional(faults, name, reader)?;
         if read.is_none() && !self.broken {
-            let field = format!("{}{name}", self.prefix);
-            faults.note(&field, Fault::new(FieldCode::Required, "is missing"));
+            faults.note(&self.called(name), Fault::new(FieldCode::Required, "is missing"));
         }
         read
     }

@@ -104,5 +104,6 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         };
         Ok(rows.iter().filter_map(place).collect())
     })?;
-    Reply::ok(sequence, &LeaderboardJson { by: by_name, period: period_name, places, paging })
+    let board = LeaderboardJson { by: by_name, period: period_name, places, paging };
+    Reply::list(sequence, board, "places", |all| &mut all.places)
 }

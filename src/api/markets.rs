@@ -5,13 +5,14 @@ use super::cursor::EitherPage;
 use super::form::Form;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
+use super::printed::{Listed, PrintedMarkets};
 use super::problem::Problem;
 use super::reply::Reply;
-use super::wire::catalogue::{
-    ActivitiesJson, ActivityJson, MarketDetailJson, MarketJson, MarketsJson,
-};
+use super::wire::Paging;
+use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
 use crate::exchange::ids::{CategoryId, CategoryNo};
 use crate::exchange::reject::Reject;
+use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::catalogue::MarketRow;
 
@@ -64,13 +65,20 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let filter = MarketFilter::read(&mut form);
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (filter, page) = form.finish(filter.zip(page))?;
-    let (sequence, markets) = call.look(|view| {
+    let (sequence, found) = call.look(|view| {
         let (rows, paging) =
             page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
-        let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
-        Ok(MarketsJson { markets, paging })
+        let markets =
+            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
+        Ok((markets, paging))
     })?;
-    Reply::ok(sequence, &markets)
+    listed(sequence, found)
+}
+
+/// A page of markets, of which those not in print are printed as they are sent.
+fn listed(sequence: Sequence, (markets, paging): (Vec<Listed>, Paging)) -> Result<Reply, Problem> {
+    let page = MarketsJson { markets, paging };
+    Reply::list(sequence, page, "markets", |all| &mut all.markets)
 }
 
 /// `GET /markets/search`: the public markets whose question has all the words, newest first.
@@ -80,13 +88,14 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let filter = MarketFilter::read(&mut form);
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
-    let (sequence, markets) = call.look(|view| {
+    let (sequence, found) = call.look(|view| {
         let kept = view.catalogue.markets_published().filter(filter.resolve(view));
         let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
-        let markets = rows.into_iter().map(|row| MarketJson::of(view, row)).collect();
-        Ok(MarketsJson { markets, paging })
+        let markets =
+            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
+        Ok((markets, paging))
     })?;
-    Reply::ok(sequence, &markets)
+    listed(sequence, found)
 }
 
 /// `GET /markets/{marketId}`. An operator finds drafts too.
@@ -118,5 +127,6 @@ pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (_, activities) =
         call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
-    Reply::ok(sequence, &ActivitiesJson { activities, paging, next })
+    let activities = ActivitiesJson { activities, paging, next };
+    Reply::list(sequence, activities, "activities", |all| &mut all.activities)
 }

@@ -1,6 +1,8 @@
 //! Media types: whether a client takes JSON, and whether what it sends is JSON.
 
-use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue,
+};
 
 /// Whether one of the JSON types that answers have is acceptable. No `Accept` takes everything.
 pub fn takes_json(headers: &HeaderMap) -> bool {
@@ -26,6 +28,17 @@ fn refuses(parameter: &str) -> bool {
     weight.is_some_and(|weight| {
         weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
     })
+}
+
+/// Whether answers may come in gzip: only where it is asked for by name.
+pub fn takes_gzip(headers: &HeaderMap) -> bool {
+    let named = |coding: &str| {
+        let mut parts = coding.split(';').map(str::trim);
+        let gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        gzip && !parts.any(refuses)
+    };
+    let lists_gzip = |value: &HeaderValue| value.to_str().is_ok_and(|v| v.split(',').any(named));
+    headers.get_all(ACCEPT_ENCODING).iter().any(lists_gzip)
 }
 
 /// Whether a body may be read as JSON: announced as such, or not announced as anything, and not
@@ -70,6 +83,14 @@ mod tests {
         assert!(!takes(&["text/html"]) && !takes(&[""]));
         assert!(!takes(&["application/json;q=0"]) && !takes(&["*/*; q=0.000"]));
         assert!(takes(&["application/json;q=0.001"]));
+    }
+
+    #[test]
+    fn gzip_is_taken_only_where_it_is_asked_for() {
+        let takes = |values: &[&str]| takes_gzip(&headers(&ACCEPT_ENCODING, values));
+        assert!(takes(&["gzip"]) && takes(&["br, GZIP;q=0.5"]) && takes(&["br", "gzip"]));
+        assert!(!takes(&[]) && !takes(&["*"]) && !takes(&["identity, br"]));
+        assert!(!takes(&["gzip;q=0"]) && !takes(&["gzip; q=0.0, deflate"]));
     }
 
     #[test]

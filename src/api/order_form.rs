@@ -59,11 +59,6 @@ impl OrderForm {
         })
     }
 
-    /// The owner's own name for it.
-    pub const fn client_order_id(&self) -> Option<Token> {
-        self.options.client_order_id
-    }
-
     /// The order in the exchange's own terms. Whether the market is public and active is the
     /// exchange's to judge.
     pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {

@@ -132,7 +132,8 @@ pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<Placed> {
     }
 }
 
-fn untold() -> Problem {
+/// What is said where a record's effects do not tell what the answer needs.
+pub fn untold() -> Problem {
     Problem::internal("a record's effects do not say what came of it")
 }
 
@@ -168,7 +169,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (rows, next) = rows.cut(page)?;
     let (_, orders) =
         call.look(|view| Ok(rows.iter().map(|row| OrderJson::of(view, row)).collect()))?;
-    Reply::ok(sequence, &OrdersJson { orders, next })
+    let orders = OrdersJson { orders, next };
+    Reply::list(sequence, orders, "orders", |all| &mut all.orders)
 }
 
 /// Where a list of orders comes from.
@@ -265,7 +267,8 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let (_, mut ids) = call.look(|view| Ok(view.orders.ids(user)))?;
     let cancelled = cancelled.map(|order| ids.id(order)).collect::<Result<Vec<_>, _>>()?;
     let cancelled = cancelled.into_iter().flatten().map(Text).collect();
-    Reply::ok(answer.sequence(), &CancelledJson { cancelled })
+    let cancelled = CancelledJson { cancelled };
+    Reply::list(answer.sequence(), cancelled, "cancelled", |all| &mut all.cancelled)
 }
 
 /// The number in an order's id; whether it is that order's id remains to be seen.

@@ -25,5 +25,5 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let positions = rows.into_iter().map(position).collect::<Result<_, _>>()?;
         Ok(PositionsJson { positions, paging })
     })?;
-    Reply::ok(sequence, &positions)
+    Reply::list(sequence, positions, "positions", |all| &mut all.positions)
 }

@@ -16,7 +16,11 @@ use crate::projection::history::HistoryError;
 
 /// Seconds after which a client may try again when the engine's queue was full: it drains in
 /// milliseconds, and `Retry-After` knows no shorter time.
-pub const RETRY_AFTER_SECONDS: u32 = 1;
+const RETRY_AFTER_SECONDS: u32 = 1;
+/// When a user for whom no more names are remembered should try again: each is forgotten a day
+/// after it was given, unless its order still stands, so room comes bit by bit, and a minute spares
+/// both sides most of the asking.
+const NAMES_RETRY_SECONDS: u32 = 60;
 
 /// What is wrong with one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,9 +215,13 @@ impl Kind {
         }
     }
 
-    /// Whether the client should try the same again after a moment.
-    pub const fn retry(self) -> bool {
-        matches!(self, Kind::Overloaded | Kind::Starting | Kind::Stopping)
+    /// After how many seconds the client should try the same again, where it should.
+    pub const fn retry_after(self) -> Option<u32> {
+        match self {
+            Kind::Overloaded | Kind::Starting | Kind::Stopping => Some(RETRY_AFTER_SECONDS),
+            Kind::Refused(Reject::TooManyNames) => Some(NAMES_RETRY_SECONDS),
+            _ => None,
+        }
     }
 
     /// Whether the rest of what the client sends cannot be told from a new request, so that the
@@ -237,10 +245,15 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::KeyTaken
         | Reject::SlugTaken
         | Reject::InvalidTransition
+        | Reject::EventComplete
+        | Reject::EventAlreadyWon
         | Reject::OrderNotOpen
         | Reject::ClientOrderIdReused
         | Reject::IdempotencyKeyReused => StatusCode::CONFLICT,
         Reject::MarketNotActive
+        | Reject::EventNotExclusive
+        | Reject::EventNotConvertible
+        | Reject::InsufficientContracts
         | Reject::OrderTooLate
         | Reject::QuantityFilled
         | Reject::OpenOrderLimit
@@ -437,8 +450,10 @@ mod tests {
         404 USER_NOT_FOUND KEY_NOT_FOUND CATEGORY_NOT_FOUND EVENT_NOT_FOUND MARKET_NOT_FOUND
         404 ORDER_NOT_FOUND
         409 CLIENT_ORDER_ID_REUSED IDEMPOTENCY_KEY_REUSED
+        409 EVENT_COMPLETE EVENT_ALREADY_WON
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
+        422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS
         422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
         429 TOO_MANY_NAMES

@@ -1,10 +1,15 @@
 //! A successful answer, before it has become HTTP.
 
+use bytes::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 
 use super::problem::Problem;
+use super::stream::Content;
 use crate::exchange::units::Sequence;
+
+/// Bytes that the answer to an order takes: room for them is taken at once.
+const BODY_BYTES_USUAL: usize = 512;
 
 /// A successful answer.
 #[derive(Debug)]
@@ -20,23 +25,40 @@ pub struct Reply {
     /// The body's media type; JSON where there is none.
     pub media: Option<&'static str>,
     /// What is said; nothing where the status has no content.
-    pub body: Vec<u8>,
+    pub body: Content,
 }
 
 impl Reply {
     /// An answer that says this.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
-        let body = serde_json::to_vec(content)
+        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
+        serde_json::to_writer(&mut body, content)
             .map_err(|_| Problem::internal("an answer could not be printed"))?;
-        let status = StatusCode::OK;
-        Ok(Reply { status, sequence, replayed: false, location: None, media: None, body })
+        Ok(Reply::whole(sequence, None, body))
+    }
+
+    /// An answer that lists the rows that `rows` finds in its member of this name: sent in pieces
+    /// where it is long.
+    pub fn list<C: Serialize, T: Serialize + Send + 'static>(
+        sequence: Sequence,
+        mut content: C,
+        member: &str,
+        rows: impl FnOnce(&mut C) -> &mut Vec<T>,
+    ) -> Result<Reply, Problem> {
+        let rows = std::mem::take(rows(&mut content));
+        let body = Content::list(&content, member, rows)
+            .map_err(|_| Problem::internal("a list could not be printed"))?;
+        Ok(Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) })
     }
 
     /// An answer that is no JSON.
     pub fn text(sequence: Sequence, media: &'static str, body: String) -> Reply {
-        let (status, body) = (StatusCode::OK, body.into_bytes());
-        let replayed = false;
-        Reply { status, sequence, replayed, location: None, media: Some(media), body }
+        Reply::whole(sequence, Some(media), body.into_bytes())
+    }
+
+    fn whole(sequence: Sequence, media: Option<&'static str>, body: Vec<u8>) -> Reply {
+        let body = Content::Whole(Bytes::from(body));
+        Reply { status: StatusCode::OK, media, body, ..Reply::no_content(sequence) }
     }
 
     /// The answer to a creation: the created thing and where it is.
@@ -57,7 +79,7 @@ impl Reply {
             replayed: false,
             location: None,
             media: None,
-            body: Vec::new(),
+            body: Content::Whole(Bytes::new()),
         }
     }
 

@@ -11,8 +11,8 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::{
     account, account_keys, admin_audit, admin_catalogue, admin_keys, admin_markets, admin_users,
-    batch, books, categories, docs, events, leaderboard, markets, metrics, openapi, operations,
-    orders, positions, statement, switches, tape,
+    batch, books, categories, conversions, docs, events, leaderboard, markets, metrics, openapi,
+    operations, orders, positions, statement, switches, tape,
 };
 use crate::exchange::command::Role;
 
@@ -184,6 +184,9 @@ fn trading() -> Vec<Route> {
         write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
         write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
+        write(Method::POST, "/trading/events/{eventId}/convert", Required, |call| {
+            Box::pin(conversions::convert(call))
+        }),
         cancel("/trading/orders", |call| Box::pin(orders::cancel_all(call))),
         write(Method::PATCH, "/trading/orders/{orderId}", Required, |call| {
             Box::pin(orders::amend(call))

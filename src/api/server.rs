@@ -1,26 +1,21 @@
-//! Connections: accepting, bounding and draining them. HTTP/1.1 itself is hyper's.
+//! Accepting connections, and turning away those for which there is no place.
 
-use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Response;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
+use super::lanes::{self, Lanes};
 use super::venue::Venue;
 
 /// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
@@ -42,16 +37,17 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut lanes = Lanes::open(cores, &door, limits)?;
     let places = Arc::new(Semaphore::new(limits.connections_max));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
+    let mut turning_away = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
             biased;
             () = &mut shutdown => break,
-            Some(ended) = connections.join_next() => report(ended),
+            Some(ended) = turning_away.join_next() => lanes::report(ended),
             accepted = listener.accept() => match accepted {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -59,72 +55,17 @@ pub async fn run(
                 }
                 Ok((stream, _)) => {
                     if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                        let door = Arc::clone(&door);
-                        connections.spawn(attend(stream, door, limits, graceful.watcher(), place));
+                        lanes.take(stream, place);
                     } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
-                        connections.spawn(turn_away(stream, Arc::clone(&door), place));
+                        turning_away.spawn(turn_away(stream, Arc::clone(&door), place));
                     }
                 }
             }
         }
     }
     drop(listener);
-    drain(graceful, connections, limits.drain_wait).await;
+    lanes.close().await;
     Ok(())
-}
-
-/// Lets running requests end, and cuts off those that do not.
-async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, wait: Duration) {
-    tracing::info!(connections = connections.len(), "draining");
-    let ended = timeout(wait, async {
-        graceful.shutdown().await;
-        while let Some(ended) = connections.join_next().await {
-            report(ended);
-        }
-    });
-    if ended.await.is_err() {
-        tracing::warn!(connections = connections.len(), "cut off after the drain's time was over");
-        connections.shutdown().await;
-    }
-}
-
-fn report(ended: Result<(), JoinError>) {
-    if let Err(error) = ended
-        && error.is_panic()
-    {
-        tracing::error!(%error, "a connection's task panicked");
-    }
-}
-
-/// Serves one connection to its end; `_place` is its place among all.
-async fn attend(
-    stream: TcpStream,
-    door: Arc<Door>,
-    limits: Limits,
-    watcher: Watcher,
-    _place: OwnedSemaphorePermit,
-) {
-    let open = Arc::clone(&door);
-    let _connected = open.traffic().connect();
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "answers may be delayed by the network stack");
-    }
-    let service = service_fn(move |request| {
-        let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.answer(request).await.map(Full::new)) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_wait)
-        .max_buf_size(limits.buffer_bytes_max)
-        .keep_alive(true)
-        .serve_connection(
-            TokioIo::new(super::stall::Impatient::new(stream, limits.write_wait)),
-            service,
-        );
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
-    }
 }
 
 /// Tells a client that there is no place for it.

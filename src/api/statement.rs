@@ -23,7 +23,8 @@ pub fn ledger(call: &Call) -> Result<Reply, Problem> {
     let (changes, next) = page.cut_stored(changes)?;
     let (_, lines) = call
         .look(|view| Ok(changes.iter().map(|change| LedgerLineJson::of(view, change)).collect()))?;
-    Reply::ok(sequence, &LedgerJson { lines, next })
+    let ledger = LedgerJson { lines, next };
+    Reply::list(sequence, ledger, "lines", |all| &mut all.lines)
 }
 
 /// `GET /account/settlements`
@@ -35,7 +36,8 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
     let (rows, next) = page.cut_stored(rows)?;
     let (_, settlements) =
         call.look(|view| Ok(rows.iter().map(|row| SettlementJson::of(view, row)).collect()))?;
-    Reply::ok(sequence, &SettlementsJson { settlements, next })
+    let settlements = SettlementsJson { settlements, next };
+    Reply::list(sequence, settlements, "settlements", |all| &mut all.settlements)
 }
 
 /// `GET /account/pnl`

@@ -32,7 +32,8 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
     let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
     let (rows, next) = page.cut_stored(rows)?;
     let trades = rows.iter().map(PublicTradeJson::from).collect();
-    Reply::ok(sequence, &PublicTradesJson { trades, next })
+    let trades = PublicTradesJson { trades, next };
+    Reply::list(sequence, trades, "trades", |all| &mut all.trades)
 }
 
 /// `GET /markets/{marketId}/stats`
@@ -132,7 +133,8 @@ pub fn candles(call: &Call) -> Result<Reply, Problem> {
         let market = public_market(view, id)?.no;
         Ok(view.tape.bars(market, length, range.from, range.count))
     })?;
-    Reply::ok(sequence, &CandlesJson::of(id, name, (range.from, range.to), &bars))
+    let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
+    Reply::list(sequence, candles, "candles", |all| &mut all.candles)
 }
 
 #[cfg(test)]

@@ -149,10 +149,9 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     logging::start(args.log_format)?;
-    // One more than there are cores: the engine's threads keep taking workers off theirs.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // It accepts connections and waits for signals; what is asked is answered in lanes.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(cores.saturating_add(1))
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;

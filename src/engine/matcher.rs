@@ -15,8 +15,11 @@ use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::Projector;
+use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
+use crate::exchange::Exchange;
 use crate::exchange::effect::Applied;
+use crate::exchange::results::Seal;
 use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
@@ -44,27 +47,63 @@ impl Matcher {
     /// Applies blocks until there are no more, or until one breaks the exchange or contradicts
     /// it. Hands the exchange back.
     pub fn run(mut self) -> Replayer {
+        if !self.catch_up() {
+            return self.replayer;
+        }
+        let mut replayer = std::mem::take(&mut self.replayer);
         let none = crossbeam_channel::never();
         loop {
             let trials = if self.held.is_none() { &self.trials } else { &none };
             // Of two that are ready either may be taken, so neither waits for ever.
             select! {
                 recv(self.blocks) -> sequenced => {
-                    let Ok(sequenced) = sequenced else { return self.replayer };
-                    if !self.apply(sequenced) {
-                        return self.replayer;
+                    let Ok(sequenced) = sequenced else { return replayer };
+                    if !self.apply(&mut replayer, sequenced) {
+                        return replayer;
                     }
                 }
                 recv(trials) -> trial => self.held = trial.ok(),
             }
-            self.try_held();
+            self.try_held(replayer.exchange());
         }
+    }
+
+    /// Applies what is replayed, with the results hashed beside; false where that was the end.
+    fn catch_up(&mut self) -> bool {
+        let mut replayer = std::mem::take(&mut self.replayer);
+        let Ok(sealer) = Sealer::start(replayer.results()) else {
+            self.replayer = replayer;
+            return true;
+        };
+        let mut beside = replayer.sealed_by(sealer);
+        let (mut sound, mut live) = (true, None);
+        while sound && live.is_none() && self.held.is_none() {
+            select! {
+                recv(self.blocks) -> sequenced => match sequenced {
+                    Ok(sequenced) if sequenced.replies.is_empty() => {
+                        sound = self.apply(&mut beside, sequenced);
+                    }
+                    Ok(sequenced) => live = Some(sequenced),
+                    Err(_) => break,
+                },
+                recv(self.trials) -> trial => match trial {
+                    Ok(trial) => self.held = Some(trial),
+                    Err(_) => break,
+                },
+            }
+        }
+        replayer = beside.settled().unwrap_or_default();
+        if let Some(live) = live {
+            sound = self.apply(&mut replayer, live);
+        }
+        self.try_held(replayer.exchange());
+        self.replayer = replayer;
+        sound
     }
 
     /// Answers the trial that waits, unless something is due: the sequencer journals that before
     /// any command, and soon without one.
-    fn try_held(&mut self) {
-        let exchange = self.replayer.exchange();
+    fn try_held(&mut self, exchange: &Exchange) {
         let time = clock::now().max(exchange.time());
         if exchange.next_due().is_some_and(|due| due <= time) {
             return;
@@ -78,24 +117,34 @@ impl Matcher {
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.
-    fn apply(&mut self, Sequenced { block, replies }: Sequenced) -> bool {
+    fn apply<S: Seal>(
+        &mut self,
+        replayer: &mut Replayer<S>,
+        Sequenced { block, replies }: Sequenced,
+    ) -> bool {
         let began = Instant::now();
         // Only what is replayed has nobody's slots: it was counted when it was new.
         let live = !replies.is_empty();
         let told = &self.meter.matcher;
         told.post_blocks_waiting(self.blocks.len());
         let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
-        match self.replayer.apply(&block, &mut effects, &mut records) {
-            Ok(()) => {}
+        let results = match replayer.apply(&block, &mut effects, &mut records) {
+            // Nobody asks for the results of a block while there are more to replay.
+            Ok(()) if !live && !self.blocks.is_empty() => Ok(replayer.known()),
+            Ok(()) => replayer.settle(),
             Err(Stop::Listener(never)) => match never {},
-            Err(Stop::Fault(fault)) => {
+            Err(Stop::Fault(fault)) => Err(fault),
+        };
+        let results = match results {
+            Ok(results) => results,
+            Err(fault) => {
                 tracing::error!(block = %block.first(), %fault, "block not applied");
                 let reason = HaltReason::from(fault);
                 self.halt.halt(reason);
                 refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
                 return false;
             }
-        }
+        };
         let applied = Arc::new(AppliedBlock::new(effects, records));
         if live {
             let commands = block.records().iter().map(|record| &record.command);
@@ -103,13 +152,13 @@ impl Matcher {
                 told.count(command, applied.effects);
             }
         }
-        self.due.post_results(self.replayer.results());
+        self.due.post_results(results);
         if let Err(reason) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
             return false;
         }
-        self.due.post(self.replayer.exchange().next_due(), self.replayer.results());
-        told.post_applied(self.replayer.exchange().sequence());
+        self.due.post(replayer.exchange().next_due(), results);
+        told.post_applied(replayer.exchange().sequence());
         if live {
             told.apply.count_since(began);
         }
@@ -152,10 +201,7 @@ mod tests {
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
-            projector: Projector {
-                read_model: Arc::new(RwLock::new(ReadModel::new())),
-                history: None,
-            },
+            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
             meter: Arc::default(),

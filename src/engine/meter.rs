@@ -170,7 +170,7 @@ fn result_of(refused: Reject) -> usize {
 }
 
 /// The kinds of commands, at the places that [`kind`] gives.
-const KINDS: [&str; 26] = [
+const KINDS: [&str; 27] = [
     "open_venue",
     "create_user",
     "add_key",
@@ -197,6 +197,7 @@ const KINDS: [&str; 26] = [
     "set_venue_mode",
     "set_user_mode",
     "set_exposure_limit",
+    "convert",
 ];
 
 /// A command's place in [`KINDS`]; the clock's own is in none, as nobody asked.
@@ -228,6 +229,7 @@ const fn kind(command: &Command) -> usize {
         Command::SetVenueMode { .. } => 23,
         Command::SetUserMode { .. } => 24,
         Command::SetExposureLimit { .. } => 25,
+        Command::Convert(_) => 26,
         Command::AdvanceClock => usize::MAX,
     }
 }

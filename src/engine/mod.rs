@@ -8,13 +8,16 @@
 
 pub mod clock;
 pub mod halt;
+pub mod gathering;
 pub mod histogram;
 pub mod meter;
+pub mod mailbox;
 pub mod pending;
 pub mod due;
 pub mod sequencer;
 pub mod matcher;
 pub mod projector;
+pub mod sealer;
 pub mod archiver;
 pub mod pace;
 pub mod history;
@@ -36,6 +39,7 @@ use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
 use crate::projection::ReadModel;
 
+use gathering::Gathering;
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use past::Past;
@@ -52,7 +56,11 @@ pub const TRIALS_MAX: usize = 256;
 
 /// A caller's handle on a running engine. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Engine {
+pub struct Engine(Arc<Reached>);
+
+/// What a handle reaches.
+#[derive(Debug)]
+struct Reached {
     intake: Sender<Intake>,
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
@@ -90,7 +98,7 @@ impl Engine {
     /// [`Refusal`], which says whether the command may have been accepted.
     pub async fn submit(&self, command: impl Into<Asked>) -> Result<Answer, Refusal> {
         let answer = self.submit_detached(command)?;
-        answer.await.unwrap_or_else(|_| Err(self.halt.unanswered()))
+        answer.await.unwrap_or_else(|_| Err(self.0.halt.unanswered()))
     }
 
     /// As [`Engine::submit`], with a look at the read model just after the command's own record
@@ -122,7 +130,7 @@ impl Engine {
             drop(shows.send(look(read_model, applied)));
         });
         let answer = self.hand_in(command.into(), Some(look))?;
-        Ok(Asking { answer, seen, halt: Arc::clone(&self.halt) })
+        Ok(Asking { answer, seen, halt: Arc::clone(&self.0.halt) })
     }
 
     /// Hands a command in without waiting for its answer; commands handed in by one caller keep
@@ -142,15 +150,42 @@ impl Engine {
         asked: Asked,
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
-        if let Some(reason) = self.halt.reason() {
+        let (reply, answer) = ReplySlot::new(look);
+        self.take_in(asked, reply).map(|()| answer)
+    }
+
+    /// For a caller that asks several commands and takes their answers together.
+    pub fn gather(&self) -> Gathering {
+        Gathering::new(Arc::clone(&self.0.halt))
+    }
+
+    /// Hands a command in among others whose answers come together; commands keep their order,
+    /// and those handed in together share a block.
+    ///
+    /// # Errors
+    /// [`Refusal`] when it cannot even wait; the others are as they were.
+    pub fn ask_among(
+        &self,
+        gathering: &mut Gathering,
+        command: impl Into<Asked>,
+    ) -> Result<(), Refusal> {
+        let (gathered, place) = gathering.place();
+        let taken = self.take_in(command.into(), ReplySlot::gathered(gathered, place));
+        if taken.is_err() {
+            gathering.without_last();
+        }
+        taken
+    }
+
+    fn take_in(&self, asked: Asked, reply: ReplySlot) -> Result<(), Refusal> {
+        if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
-        let (reply, answer) = ReplySlot::new(look);
         let since = Instant::now();
-        match self.intake.try_send(Intake::Command(Pending { asked, reply, since })) {
-            Ok(()) => Ok(answer),
+        match self.0.intake.try_send(Intake::Command(Pending { asked, reply, since })) {
+            Ok(()) => Ok(()),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
-            Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
+            Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
         }
     }
 
@@ -167,7 +202,7 @@ impl Engine {
         once: Option<Box<Once>>,
         tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        if let Some(reason) = self.halt.reason() {
+        if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (shows, seen) = oneshot::channel();
@@ -175,40 +210,40 @@ impl Engine {
             // The caller may have gone away meanwhile.
             drop(shows.send(tell(view, applied)));
         });
-        match self.trials.try_send(Trial { tried, once, told }) {
-            Ok(()) => seen.await.map_err(|_| self.halt.not_taken()),
+        match self.0.trials.try_send(Trial { tried, once, told }) {
+            Ok(()) => seen.await.map_err(|_| self.0.halt.not_taken()),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
-            Err(TrySendError::Disconnected(_)) => Err(self.halt.not_taken()),
+            Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
         }
     }
 
     /// The read model at one moment. Held only briefly: the projector waits for readers.
     pub fn read(&self) -> RwLockReadGuard<'_, ReadModel> {
-        self.read_model.read()
+        self.0.read_model.read()
     }
 
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
-        self.intake.len()
+        self.0.intake.len()
     }
 
     /// What the engine's stations tell of their work.
-    pub const fn meter(&self) -> &Arc<Meter> {
-        &self.meter
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.0.meter
     }
 
     /// What was, from the journal.
-    pub const fn past(&self) -> &Past {
-        &self.past
+    pub fn past(&self) -> &Past {
+        &self.0.past
     }
 
     /// How snapshots fare.
     pub fn snapshots(&self) -> SnapshotStatus {
-        self.snapshots.read()
+        self.0.snapshots.read()
     }
 
     /// Why the intake is closed until a restart, if it is.
     pub fn halted(&self) -> Option<HaltReason> {
-        self.halt.reason()
+        self.0.halt.reason()
     }
 }

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
+use super::gathering::Gathered;
 use super::halt::HaltReason;
+use super::mailbox::Mailbox;
 use crate::exchange::Exchange;
 use crate::exchange::command::{Asked, Once, Record};
 use crate::exchange::effect::{Applied, Effect};
@@ -23,15 +25,59 @@ pub type Look = Box<dyn FnOnce(&ReadModel, &Applied<'_>) + Send>;
 
 /// Where an answer goes, and what to look at on the way.
 pub struct ReplySlot {
-    answer: oneshot::Sender<Result<Answer, Refusal>>,
+    to: To,
     look: Option<Look>,
+    /// The mailbox of the thread that asked.
+    home: Option<Arc<Mailbox>>,
+}
+
+/// Whoever waits.
+enum To {
+    /// For this answer.
+    One(oneshot::Sender<Result<Answer, Refusal>>),
+    /// For several, of which this is the one at a place.
+    Gathered(Arc<Gathered>, usize),
+}
+
+/// What is said, and to whom.
+#[derive(Debug)]
+pub enum Letter {
+    /// One answer.
+    One {
+        /// Who asked.
+        to: oneshot::Sender<Result<Answer, Refusal>>,
+        /// What came of it.
+        answer: Result<Answer, Refusal>,
+    },
+    /// Several answers.
+    All {
+        /// Who asked.
+        to: oneshot::Sender<Vec<Result<Answer, Refusal>>>,
+        /// What came of them, in the order in which was asked.
+        answers: Vec<Result<Answer, Refusal>>,
+    },
+}
+
+impl Letter {
+    /// Hands it over. A caller that has gone away needs no answer.
+    pub fn deliver(self) {
+        match self {
+            Letter::One { to, answer } => drop(to.send(answer)),
+            Letter::All { to, answers } => drop(to.send(answers)),
+        }
+    }
 }
 
 impl ReplySlot {
     /// A slot and the end at which its answer arrives.
     pub fn new(look: Option<Look>) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
         let (answer, arrives) = oneshot::channel();
-        (ReplySlot { answer, look }, arrives)
+        (ReplySlot { to: To::One(answer), look, home: Mailbox::here() }, arrives)
+    }
+
+    /// A slot for one of several answers.
+    pub fn gathered(gathered: Arc<Gathered>, place: usize) -> ReplySlot {
+        ReplySlot { to: To::Gathered(gathered, place), look: None, home: Mailbox::here() }
     }
 
     /// Has the look, if there is one, just after the record was folded.
@@ -41,10 +87,24 @@ impl ReplySlot {
         }
     }
 
-    /// Answers.
+    /// The mailbox of the thread that asked, if it has one.
+    pub const fn home(&self) -> Option<&Arc<Mailbox>> {
+        self.home.as_ref()
+    }
+
+    /// The answer, addressed; nothing as long as its caller waits for others too.
+    pub fn letter(self, answer: Result<Answer, Refusal>) -> Option<Letter> {
+        match self.to {
+            To::One(to) => Some(Letter::One { to, answer }),
+            To::Gathered(gathered, place) => gathered.put(place, answer),
+        }
+    }
+
+    /// Answers at once.
     pub fn send(self, answer: Result<Answer, Refusal>) {
-        // A caller that has gone away needs no answer.
-        drop(self.answer.send(answer));
+        if let Some(letter) = self.letter(answer) {
+            letter.deliver();
+        }
     }
 }
 

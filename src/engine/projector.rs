@@ -7,7 +7,8 @@ use parking_lot::RwLock;
 
 use super::halt::HaltReason;
 use super::history::HistoryStore;
-use super::pending::{Answer, AppliedBlock, ReplySlot};
+use super::mailbox::Mailbox;
+use super::pending::{Answer, AppliedBlock, Letter, ReplySlot};
 use crate::projection::ReadModel;
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread
@@ -17,7 +18,19 @@ pub struct Projector {
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
     /// Where it puts its pages, if not in memory.
-    pub history: Option<HistoryStore>,
+    history: Option<HistoryStore>,
+    /// What a block's answers are sorted into: mailboxes of threads.
+    mail: Vec<(Arc<Mailbox>, Vec<Letter>)>,
+}
+
+impl Projector {
+    /// A projector that folds into this read model, whose pages go there.
+    pub const fn new(
+        read_model: Arc<RwLock<ReadModel>>,
+        history: Option<HistoryStore>,
+    ) -> Projector {
+        Projector { read_model, history, mail: Vec::new() }
+    }
 }
 
 impl Projector {
@@ -27,7 +40,7 @@ impl Projector {
     /// # Errors
     /// The read model was contradicted; then nobody was answered.
     pub fn project(
-        &self,
+        &mut self,
         block: &Arc<AppliedBlock>,
         mut replies: Vec<Option<ReplySlot>>,
     ) -> Result<(), HaltReason> {
@@ -48,11 +61,33 @@ impl Projector {
                 history.folded(read_model.watermark());
             }
         }
+        self.answer(block, replies);
+        Ok(())
+    }
+
+    /// Hands out a block's answers: those for one thread's callers together.
+    fn answer(&mut self, block: &Arc<AppliedBlock>, replies: Vec<Option<ReplySlot>>) {
         for (answer, slot) in Answer::of_block(block).zip(replies) {
-            if let Some(slot) = slot {
+            let Some(slot) = slot else { continue };
+            let Some(home) = slot.home() else {
                 slot.send(Ok(answer));
+                continue;
+            };
+            let known = self.mail.iter().position(|(known, _)| Arc::ptr_eq(known, home));
+            let place = known.unwrap_or_else(|| {
+                self.mail.push((Arc::clone(home), Vec::new()));
+                self.mail.len().saturating_sub(1)
+            });
+            if let Some((_, letters)) = self.mail.get_mut(place) {
+                letters.extend(slot.letter(Ok(answer)));
             }
         }
-        Ok(())
+        // Threads come and go with the server: a box that only we still know is nobody's.
+        self.mail.retain_mut(|(home, letters)| {
+            if !letters.is_empty() {
+                home.put(letters);
+            }
+            Arc::strong_count(home) > 1
+        });
     }
 }

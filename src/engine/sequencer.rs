@@ -29,9 +29,13 @@ const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 /// Records in the last block from which on the next one lingers: so many callers were answered at
 /// once that they are likely to come back at once.
 const BUSY_RECORDS_MIN: usize = 8;
-/// How long a block lingers for them: a fraction of what a commit costs, which they then share
-/// instead of waiting for the next one. A quiet venue never lingers.
-const LINGER: Duration = Duration::from_micros(150);
+/// How long a block lingers for them: this part of what the last commit took. They share the next
+/// one then, instead of waiting for the one after it. A quiet venue never lingers.
+const LINGER_PART: u32 = 2;
+/// Less is not worth going to sleep for.
+const LINGER_MIN: Duration = Duration::from_micros(150);
+/// A disk that stalls must not make everybody wait longer still.
+const LINGER_MAX: Duration = Duration::from_millis(1);
 
 /// A durable block on its way to the matcher, with the reply slots of its records in order; a
 /// record that nobody waits for has none.
@@ -61,6 +65,8 @@ pub struct Sequencer<J> {
     last_clock: Sequence,
     /// Records in the last block.
     last_records: usize,
+    /// How long the last block took to become durable.
+    last_append: Duration,
     /// Whether [`Intake::Stop`] has come.
     stopping: bool,
 }
@@ -77,9 +83,11 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    fn after(head: &Head, time: TimeMs) -> OpenBlock {
-        let builder = BlockBuilder::new(head);
-        OpenBlock { builder, replies: Vec::new(), last: head.sequence, time }
+    /// A block after `head`, with room for about so many records.
+    fn after(head: &Head, time: TimeMs, records: usize) -> OpenBlock {
+        let builder = BlockBuilder::expecting(head, records);
+        let replies = Vec::with_capacity(records);
+        OpenBlock { builder, replies, last: head.sequence, time }
     }
 
     /// Stamps a command as the next record; gives it back when the block is full.
@@ -107,8 +115,18 @@ impl<J: Journal> Sequencer<J> {
         halt: Arc<Halt>,
         meter: Arc<Meter>,
     ) -> Sequencer<J> {
-        let (last_clock, last_records, stopping) = (Sequence::ZERO, 0, false);
-        Sequencer { journal, intake, blocks, due, halt, meter, last_clock, last_records, stopping }
+        Sequencer {
+            journal,
+            intake,
+            blocks,
+            due,
+            halt,
+            meter,
+            last_clock: Sequence::ZERO,
+            last_records: 0,
+            last_append: Duration::ZERO,
+            stopping: false,
+        }
     }
 
     /// Hands everything that the journal holds beyond what the matcher began with to it, as if it
@@ -203,7 +221,7 @@ impl<J: Journal> Sequencer<J> {
             refuse(first.1, Refusal::JournalUnavailable(reason));
             return Err(reason);
         }
-        let mut open = OpenBlock::after(self.journal.head(), self.now());
+        let mut open = OpenBlock::after(self.journal.head(), self.now(), self.last_records);
         // What is due comes before what is asked (semantics 3).
         let asked = first.0.command != Command::AdvanceClock;
         if asked && self.due.wants_clock(open.time, self.last_clock) {
@@ -218,7 +236,7 @@ impl<J: Journal> Sequencer<J> {
             left = self.fill(&mut open);
         }
         if left.is_none() && !self.stopping && self.last_records >= BUSY_RECORDS_MIN {
-            std::thread::sleep(LINGER);
+            std::thread::sleep(self.linger());
             left = self.fill(&mut open);
         }
         self.last_records = open.replies.len();
@@ -229,6 +247,10 @@ impl<J: Journal> Sequencer<J> {
                 Err(reason)
             }
         }
+    }
+
+    fn linger(&self) -> Duration {
+        (self.last_append / LINGER_PART).clamp(LINGER_MIN, LINGER_MAX)
     }
 
     /// Adds what is waiting now; gives back what no longer fits.
@@ -255,6 +277,7 @@ impl<J: Journal> Sequencer<J> {
             Ok(block) => {
                 let told = &self.meter.sequencer;
                 told.append.count_since(began);
+                self.last_append = began.elapsed();
                 told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
                 told.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {

@@ -22,7 +22,7 @@ use super::projector::Projector;
 use super::restore::{self, Pages, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX, TRIALS_MAX};
+use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -166,7 +166,7 @@ pub fn start_metered<J: Journal + 'static>(
         blocks,
         trials: trials_asked,
         held: None,
-        projector: Projector { read_model: Arc::clone(&read_model), history: history.clone() },
+        projector: Projector::new(Arc::clone(&read_model), history.clone()),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -186,8 +186,9 @@ pub fn start_metered<J: Journal + 'static>(
     })?;
     let board = Arc::new(SnapshotBoard::started_from(began.through));
     let snapshots_taken = Arc::clone(&board);
-    let engine =
-        Engine { intake, trials, read_model, halt, past, meter, snapshots: snapshots_taken };
+    let reached =
+        Reached { intake, trials, read_model, halt, past, meter, snapshots: snapshots_taken };
+    let engine = Engine(Arc::new(reached));
     let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
     let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
     if replayed.is_err() && began.through != Sequence::ZERO {
@@ -294,9 +295,9 @@ impl Running {
     /// # Errors
     /// [`Broken`] if the state's image contradicts itself.
     pub fn stop(self) -> Result<Stopped, Broken> {
-        self.engine.halt.end();
+        self.engine.0.halt.end();
         // A sequencer that has halted has nothing left to be told.
-        drop(self.engine.intake.send(Intake::Stop));
+        drop(self.engine.0.intake.send(Intake::Stop));
         let Running { engine, snapshotter, sequencer, matcher, history, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);

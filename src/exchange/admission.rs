@@ -61,7 +61,7 @@ impl Exchange {
     pub(super) fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
         if order.condition.post_only() {
             for slot in self.reachable(order)? {
-                if self.gone(self.orders.get(slot)?, at.time)?.is_none() {
+                if self.gone(&self.orders.get(slot)?, at.time)?.is_none() {
                     return Err(Stop::Refused(Reject::PostOnlyWouldCross));
                 }
             }
@@ -76,7 +76,7 @@ impl Exchange {
         let mut found = Lots::ZERO;
         for slot in self.reachable(order)? {
             let maker = self.orders.get(slot)?;
-            if self.gone(maker, at.time)?.is_some() {
+            if self.gone(&maker, at.time)?.is_some() {
                 continue;
             }
             if maker.user == order.user {
@@ -113,7 +113,7 @@ impl Exchange {
     /// (script `pitfall_unknown_id`).
     pub(super) fn find_own(&self, user: UserNo, no: OrderNo) -> Result<Slot, Stop> {
         let slot = self.orders.find(no).ok_or(Reject::OrderNotOpen)?;
-        if self.orders.get(slot)?.user == user {
+        if self.orders.home(slot)?.0 == user {
             Ok(slot)
         } else {
             Err(Stop::Refused(Reject::OrderNotFound))

@@ -1,15 +1,21 @@
-//! One market's order book: a ladder of 99 price levels a side, each a first-in-first-out queue.
+//! One market's order book: a ladder of 99 price levels, each a first-in-first-out queue.
 //!
 //! The book holds links and sums; the orders themselves are in the pool. Every operation takes
 //! constant time: the best price is one instruction on a mask of occupied levels, and an order
-//! leaves the middle of its queue by its links.
+//! leaves the middle of its queue by its links. Bids and asks share the levels, since a book is
+//! never crossed, and levels come eight at a time, since most markets of a large venue are quiet.
 
 mod image;
 
 use super::command::Direction;
 use super::invariant::Broken;
-use super::orders::{Links, OrderPool, Slot};
+use super::orders::{Links, OrderPool, Slot, Standing};
 use super::units::{Lots, TICKS_PER_UNIT, Tick};
+
+/// Neighbouring levels that are made together.
+const BLOCK: usize = 8;
+/// Blocks of a whole ladder.
+const BLOCKS: usize = (TICKS_PER_UNIT as usize).div_ceil(BLOCK);
 
 /// One price level: a queue in order of arrival, and what stands in it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,51 +28,30 @@ pub struct Level {
     pub orders: u32,
 }
 
-/// One side of a book.
-#[derive(Debug, Clone, Default)]
-struct Ladder {
-    /// Bit t is set while the level of tick t is occupied.
-    occupied: u128,
-    /// By tick. Allocated by the first order: most markets of a large venue are quiet.
-    levels: Option<Box<[Level; TICKS_PER_UNIT as usize]>>,
-}
-
-impl Ladder {
-    fn level(&self, tick: Tick) -> Level {
-        let levels = self.levels.as_ref();
-        levels.and_then(|levels| levels.get(usize::from(tick.get()))).copied().unwrap_or_default()
-    }
-
-    fn level_mut(&mut self, tick: Tick) -> Result<&mut Level, Broken> {
-        let levels = self
-            .levels
-            .get_or_insert_with(|| Box::new([Level::default(); TICKS_PER_UNIT as usize]));
-        levels.get_mut(usize::from(tick.get())).ok_or(Broken::Dangling)
-    }
-
-    fn highest(&self) -> Option<Tick> {
-        u8::try_from(self.occupied.checked_ilog2()?).ok().and_then(Tick::new)
-    }
-
-    fn lowest(&self) -> Option<Tick> {
-        u8::try_from(self.occupied.trailing_zeros()).ok().and_then(Tick::new)
-    }
-}
-
 /// A market's book: bids (orders up) and asks (orders down), in yes-ticks.
 #[derive(Debug, Clone, Default)]
 pub struct Book {
-    bids: Ladder,
-    asks: Ladder,
+    /// Bit t is set while orders up stand at tick t.
+    bids: u128,
+    /// Bit t is set while orders down stand at tick t.
+    asks: u128,
+    /// Which of `blocks` has these eight ticks, counted from 1; 0 while nothing has stood there.
+    places: [u8; BLOCKS],
+    blocks: Vec<[Level; BLOCK]>,
 }
 
 impl Book {
     /// The best price of a side: the highest bid, the lowest ask.
     pub fn best(&self, side: Direction) -> Option<Tick> {
-        match side {
-            Direction::Up => self.bids.highest(),
-            Direction::Down => self.asks.lowest(),
-        }
+        Book::best_of(self.occupied(side), side)
+    }
+
+    fn best_of(occupied: u128, side: Direction) -> Option<Tick> {
+        let tick = match side {
+            Direction::Up => occupied.checked_ilog2()?,
+            Direction::Down => occupied.trailing_zeros(),
+        };
+        u8::try_from(tick).ok().and_then(Tick::new)
     }
 
     /// The best price of the side that an order meets, if its limit reaches it (script
@@ -83,20 +68,17 @@ impl Book {
     /// The next occupied price behind `tick`, going away from the best.
     pub fn next_behind(&self, side: Direction, tick: Tick) -> Option<Tick> {
         let bit = 1_u128 << tick.get();
-        let occupied = match side {
-            Direction::Up => self.bids.occupied & bit.wrapping_sub(1),
-            Direction::Down => self.asks.occupied & !(bit | bit.wrapping_sub(1)),
+        let behind = match side {
+            Direction::Up => self.bids & bit.wrapping_sub(1),
+            Direction::Down => self.asks & !(bit | bit.wrapping_sub(1)),
         };
-        let behind = Ladder { occupied, levels: None };
-        match side {
-            Direction::Up => behind.highest(),
-            Direction::Down => behind.lowest(),
-        }
+        Book::best_of(behind, side)
     }
 
     /// A price level; empty if nothing stands there.
     pub fn level(&self, side: Direction, tick: Tick) -> Level {
-        self.ladder(side).level(tick)
+        let stands = self.occupied(side) & 1 << tick.get() != 0;
+        if stands { self.found(tick).copied().unwrap_or_default() } else { Level::default() }
     }
 
     /// The occupied price levels of a side, best first.
@@ -124,30 +106,29 @@ impl Book {
 
     /// Puts an order of the pool at the end of its level's queue (script `pitfall_time_priority`).
     pub fn push(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let order = pool.get(slot)?;
-        let (side, tick, remaining) = (order.direction(), order.price, order.backing.remaining()?);
-        let ladder = self.ladder_mut(side);
-        let level = ladder.level_mut(tick)?;
-        let last = level.last;
+        let Standing { side, price, remaining, .. } = pool.standing(slot)?;
+        let bit = 1_u128 << price.get();
+        if self.occupied(side.opposite()) & bit != 0 {
+            return Err(Broken::CrossedBook);
+        }
+        let level = self.level_mut(price)?;
+        let last = level.last.replace(slot);
         level.quantity = level.quantity.plus(remaining)?;
         level.orders = level.orders.checked_add(1).ok_or(Broken::Capacity)?;
-        level.last = Some(slot);
-        if last.is_none() {
-            level.first = Some(slot);
-        }
-        ladder.occupied |= 1_u128 << tick.get();
-        *pool.queue_mut(slot)? = Links { before: last, after: None };
         if let Some(last) = last {
             pool.queue_mut(last)?.after = Some(slot);
+        } else {
+            level.first = Some(slot);
+            *self.occupied_mut(side) |= bit;
         }
+        *pool.queue_mut(slot)? = Links { before: last, after: None };
         Ok(())
     }
 
     /// Takes an order out of its level's queue, wherever it stands.
     pub fn unlink(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let order = pool.get(slot)?;
-        let (side, tick, remaining) = (order.direction(), order.price, order.backing.remaining()?);
-        let Links { before, after } = pool.queue(slot)?;
+        let Standing { side, price, remaining, queue } = pool.standing(slot)?;
+        let Links { before, after } = queue;
         // A link left to the order that goes loses all behind it: scripts pitfall_lost_orders,
         // pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.
         if let Some(before) = before {
@@ -156,8 +137,7 @@ impl Book {
         if let Some(after) = after {
             pool.queue_mut(after)?.before = before;
         }
-        let ladder = self.ladder_mut(side);
-        let level = ladder.level_mut(tick)?;
+        let level = self.level_mut(price)?;
         if before.is_none() {
             level.first = after;
         }
@@ -169,15 +149,15 @@ impl Book {
         level.orders = level.orders.checked_sub(1).ok_or(Broken::Dangling)?;
         // Script pitfall_stale_best_price.
         if level.orders == 0 {
-            ladder.occupied &= !(1_u128 << tick.get());
+            *self.occupied_mut(side) &= !(1_u128 << price.get());
         }
         Ok(())
     }
 
     /// Lowers what stands at a price; the order concerned keeps its place (script
     /// `pitfall_depth_per_level`).
-    pub fn reduce(&mut self, side: Direction, tick: Tick, by: Lots) -> Result<(), Broken> {
-        let level = self.ladder_mut(side).level_mut(tick)?;
+    pub fn reduce(&mut self, tick: Tick, by: Lots) -> Result<(), Broken> {
+        let level = self.level_mut(tick)?;
         level.quantity = level.quantity.minus(by)?;
         Ok(())
     }
@@ -191,17 +171,43 @@ impl Book {
         levels.flat_map(|(side, tick)| self.queue(pool, side, tick)).collect()
     }
 
-    const fn ladder(&self, side: Direction) -> &Ladder {
+    const fn occupied(&self, side: Direction) -> u128 {
         match side {
-            Direction::Up => &self.bids,
-            Direction::Down => &self.asks,
+            Direction::Up => self.bids,
+            Direction::Down => self.asks,
         }
     }
 
-    const fn ladder_mut(&mut self, side: Direction) -> &mut Ladder {
+    const fn occupied_mut(&mut self, side: Direction) -> &mut u128 {
         match side {
             Direction::Up => &mut self.bids,
             Direction::Down => &mut self.asks,
         }
+    }
+
+    fn found(&self, tick: Tick) -> Option<&Level> {
+        let tick = usize::from(tick.get());
+        let block = usize::from(*self.places.get(tick / BLOCK)?).checked_sub(1)?;
+        self.blocks.get(block)?.get(tick % BLOCK)
+    }
+
+    #[inline]
+    fn level_mut(&mut self, tick: Tick) -> Result<&mut Level, Broken> {
+        let tick = usize::from(tick.get());
+        let mut block = usize::from(*self.places.get(tick / BLOCK).ok_or(Broken::Dangling)?);
+        if block == 0 {
+            block = self.add_block(tick)?;
+        }
+        let block = self.blocks.get_mut(block.wrapping_sub(1)).ok_or(Broken::Dangling)?;
+        block.get_mut(tick % BLOCK).ok_or(Broken::Dangling)
+    }
+
+    #[cold]
+    fn add_block(&mut self, tick: usize) -> Result<usize, Broken> {
+        self.blocks.reserve_exact(1);
+        self.blocks.push([Level::default(); BLOCK]);
+        let place = self.places.get_mut(tick / BLOCK).ok_or(Broken::Dangling)?;
+        *place = u8::try_from(self.blocks.len()).map_err(|_| Broken::Capacity)?;
+        Ok(self.blocks.len())
     }
 }

@@ -5,12 +5,13 @@
 
 use rustc_hash::FxHashSet;
 
+use super::exclusive::Event;
 use super::fees::{FeeRate, Fees};
-use super::ids::{CategoryNo, EventNo};
+use super::ids::{CategoryNo, EventNo, MarketNo};
 use super::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_text,
+    BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count, write_text,
 };
-use super::units::TimeMs;
+use super::units::{Lots, SettlementPrice, TimeMs};
 
 /// A text in the interface's three languages (interface 2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +40,14 @@ impl Outcome {
         match self {
             Outcome::Yes => Outcome::No,
             Outcome::No => Outcome::Yes,
+        }
+    }
+
+    /// What a yes contract pays where this outcome wins.
+    pub const fn price_of_yes(self) -> SettlementPrice {
+        match self {
+            Outcome::Yes => SettlementPrice::ONE,
+            Outcome::No => SettlementPrice::ZERO,
         }
     }
 
@@ -75,6 +84,8 @@ pub struct EventDraft {
     pub highlighted: bool,
     /// The event's own categories.
     pub categories: Vec<CategoryNo>,
+    /// Whether at most one of its markets resolves yes. Never changes.
+    pub mutually_exclusive: bool,
 }
 
 /// What a new market is made of.
@@ -171,7 +182,7 @@ pub struct MarketRevision {
 pub struct Catalogue {
     slugs: FxHashSet<String>,
     categories_count: usize,
-    events_count: usize,
+    events: Vec<Event>,
 }
 
 impl Catalogue {
@@ -182,7 +193,22 @@ impl Catalogue {
 
     /// Events made so far.
     pub const fn events_count(&self) -> usize {
-        self.events_count
+        self.events.len()
+    }
+
+    /// All events.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// An event.
+    pub fn event(&self, event: EventNo) -> Option<&Event> {
+        self.events.get(event.index())
+    }
+
+    /// An event, to be changed.
+    pub fn event_mut(&mut self, event: EventNo) -> Option<&mut Event> {
+        self.events.get_mut(event.index())
     }
 
     /// Whether a category has this slug.
@@ -197,7 +223,7 @@ impl Catalogue {
 
     /// Whether the event exists.
     pub const fn has_event(&self, event: EventNo) -> bool {
-        event.index() < self.events_count
+        event.index() < self.events.len()
     }
 
     /// Numbers a new category and takes its slug; `None` when numbers have run out.
@@ -209,10 +235,16 @@ impl Catalogue {
     }
 
     /// Numbers a new event; `None` when numbers have run out.
-    pub fn add_event(&mut self) -> Option<EventNo> {
-        let event = EventNo::next(self.events_count)?;
-        self.events_count = self.events_count.saturating_add(1);
+    pub fn add_event(&mut self, mutually_exclusive: bool) -> Option<EventNo> {
+        let event = EventNo::next(self.events.len())?;
+        self.events.push(Event { mutually_exclusive, ..Event::default() });
         Some(event)
+    }
+
+    /// Adds a market to its event. Markets are added in the order of their numbers.
+    pub fn join(&mut self, market: MarketNo, event: EventNo) -> Option<()> {
+        self.event_mut(event)?.markets.push(market);
+        Some(())
     }
 
     /// The slugs in order, for the state image.
@@ -223,15 +255,20 @@ impl Catalogue {
     }
 }
 
-/// The slugs, of which there are as many as categories, and the number of events.
+/// The slugs, of which there are as many as categories, and the events. Which markets are in an
+/// event is told by the markets.
 impl Imaged for Catalogue {
     fn write(&self, sink: &mut impl ImageSink) {
-        let Catalogue { slugs: _, categories_count, events_count } = self;
+        let Catalogue { slugs: _, categories_count, events } = self;
         write_count(*categories_count, sink);
         for slug in self.slugs_sorted() {
             write_text(slug, sink);
         }
-        write_count(*events_count, sink);
+        write_count(events.len(), sink);
+        for Event { mutually_exclusive, markets: _, sets } in events {
+            mutually_exclusive.write(sink);
+            sets.write(sink);
+        }
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
@@ -251,6 +288,11 @@ impl Imaged for Catalogue {
         if events_count > 0 && EventNo::next(events_count.saturating_sub(1)).is_none() {
             return Err(BadImage::Value("EventNo"));
         }
-        Ok(Catalogue { slugs, categories_count, events_count })
+        let mut events = Vec::with_capacity(room::<Event>(events_count, source));
+        for _ in 0..events_count {
+            let (mutually_exclusive, sets) = (bool::read(source)?, Lots::read(source)?);
+            events.push(Event { mutually_exclusive, markets: Vec::new(), sets });
+        }
+        Ok(Catalogue { slugs, categories_count, events })
     }
 }

@@ -3,7 +3,7 @@
 use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
-use super::ids::{EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use super::ids::{EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::rules::Rules;
 use super::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -220,6 +220,19 @@ impl PlaceOrder {
     }
 }
 
+/// No contracts of an event's markets, to be exchanged for what they are worth together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversion {
+    /// Owner.
+    pub user: UserNo,
+    /// A mutually exclusive event.
+    pub event: EventNo,
+    /// Those of its markets of which no contracts are given.
+    pub markets: MarketSet,
+    /// Contracts given of each; more than zero.
+    pub quantity: Lots,
+}
+
 /// What may be asked: by one user, or by anybody. Later ones allow less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TradingMode {
@@ -407,6 +420,8 @@ pub enum Command {
         /// Only those of this market.
         market: Option<MarketNo>,
     },
+    /// Exchanges no contracts for cash and yes contracts.
+    Convert(Conversion),
     /// Lets everything happen that is due by this record's time: deadlines, the ends of dispute
     /// windows and heartbeats, expiries (semantics 3).
     AdvanceClock,

@@ -73,7 +73,8 @@ impl Exchange {
             match due {
                 Due::Expiry(order) => {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
-                    self.withdraw(slot, CancelReason::Expired, effects)?;
+                    let expired = self.orders.get(slot)?;
+                    self.withdraw(slot, &expired, CancelReason::Expired, effects)?;
                 }
                 Due::Deadline(market) => self.pull(market, Trigger::Close, at, effects)?,
                 Due::WindowEnd(market) => self.pull(market, Trigger::Settle, at, effects)?,

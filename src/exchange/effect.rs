@@ -7,7 +7,7 @@ use super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use super::command::{Direction, KeyHash, PlaceOrder, Role, TradingMode};
-use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, TradeIndex, UserNo};
+use super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, TradeIndex, UserNo};
 use super::lifecycle::MarketStatus;
 use super::reject::Reject;
 use super::rules::Rules;
@@ -328,6 +328,30 @@ pub enum Effect {
         no: Holding,
         /// Profit and loss realised in this market so far.
         realised: MoneySum,
+    },
+    /// No contracts of some of an event's markets were exchanged for cash, and for as many yes
+    /// contracts of each of its other markets. What is held and owned now follows.
+    Converted {
+        /// User.
+        user: UserNo,
+        /// Event.
+        event: EventNo,
+        /// The markets of which no contracts were given.
+        markets: MarketSet,
+        /// Contracts given of each, and got of each other.
+        quantity: Lots,
+        /// Money got, besides what got contracts merged for.
+        cash: Money,
+    },
+    /// The last market of an event has paid out: what is left of the sets that were converted is
+    /// the venue's.
+    SetsSettled {
+        /// Event.
+        event: EventNo,
+        /// Sets that were converted.
+        sets: Lots,
+        /// What is left; zero where the prices of yes came to 1.00.
+        surplus: Money,
     },
     /// A final market paid out a user's contracts.
     PositionSettled {

@@ -103,6 +103,24 @@ impl TradeId {
     }
 }
 
+/// Some markets, each once: at least one, by ascending number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MarketSet(Box<[MarketNo]>);
+
+impl MarketSet {
+    /// These markets in their order; `None` if there are none, or one is there twice.
+    pub fn new(mut markets: Vec<MarketNo>) -> Option<MarketSet> {
+        markets.sort_unstable();
+        let twice = markets.array_windows().any(|[one, next]| one == next);
+        (!markets.is_empty() && !twice).then(|| MarketSet(markets.into()))
+    }
+
+    /// The markets, by ascending number.
+    pub fn as_slice(&self) -> &[MarketNo] {
+        &self.0
+    }
+}
+
 /// Which of a record's trades: from 0, in the order they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TradeIndex(pub u32);

@@ -57,6 +57,12 @@ pub enum Broken {
     /// An order's parts do not add up.
     #[error("an order's parts do not add up")]
     QuantityNotConserved,
+    /// Results that were to be hashed were not.
+    #[error("results were not hashed")]
+    Unhashed,
+    /// The markets of an event pay more than they can together.
+    #[error("the markets of an event pay more than they can together")]
+    EventOverpaid,
     /// Orders stand in a market that keeps none.
     #[error("orders stand in a market that keeps none")]
     OrdersInClosedMarket,
@@ -72,6 +78,7 @@ impl Exchange {
     /// Checks everything that is always true. Takes time in proportion to the whole state.
     pub fn check(&self) -> Result<(), Broken> {
         self.check_money()?;
+        self.check_events()?;
         self.check_backing()?;
         self.repeats.check()?;
         for (market, _) in self.markets_numbered() {
@@ -80,8 +87,9 @@ impl Exchange {
         Ok(())
     }
 
-    /// Accounts, 1.00 a pair outstanding and the fees paid equal deposits less withdrawals; yes
-    /// contracts equal no contracts in every market.
+    /// Accounts, plus 1.00 a no contract that a user holds, plus what is left of the 1.00 of each
+    /// converted set, plus the fees, equal deposits less withdrawals; yes contracts equal no
+    /// contracts in every market, those of the sets counted in.
     fn check_money(&self) -> Result<(), Broken> {
         let mut total = self.ledger.fees();
         if total < MoneySum::ZERO {
@@ -113,10 +121,13 @@ impl Exchange {
                     }
                 }
             }
-            if yes != no {
+            if yes != no.plus(self.sets_in(market)?)? {
                 return Err(Broken::ContractsNotConserved);
             }
-            total = total.plus(SettlementPrice::ONE.times(yes)?)?;
+            total = total.plus(SettlementPrice::ONE.times(no)?)?;
+        }
+        for event in self.catalogue.events() {
+            total = total.plus(self.kept_for_sets(event)?)?;
         }
         for (user, _) in self.ledger.accounts() {
             if self.ledger.costs_of(user)? != costs.remove(&user).unwrap_or(MoneySum::ZERO) {
@@ -135,7 +146,7 @@ impl Exchange {
                 return Err(Broken::QuantityNotConserved);
             }
             let direction = order.direction();
-            self.check_fees(order)?;
+            self.check_fees(&order)?;
             let needed = cash.entry(order.user).or_default();
             *needed = needed.plus(order.terms().cash(order.backing)?)?;
             let holding = (order.market, order.user, direction.closes());

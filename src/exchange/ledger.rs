@@ -4,6 +4,7 @@
 //! every fill afterwards can be paid. Cash at the price of the order's own side backs the contracts
 //! it would buy; contracts of the outcome it closes back the rest, and are used first.
 
+mod conversion;
 mod image;
 
 use rustc_hash::FxHashMap;
@@ -98,6 +99,8 @@ pub struct Purse {
     pub account: Account,
     /// Contracts.
     pub position: Position,
+    /// Where the position stands among its market's; `None` if that is not known.
+    row: Option<u32>,
 }
 
 impl Purse {
@@ -117,6 +120,12 @@ impl Purse {
     /// Whether there is cash for the cash-backed part of an order with this limit.
     pub fn affords(&self, order: Terms, backing: Backing) -> Result<bool, Broken> {
         Ok(order.cash(backing)? <= self.account.available)
+    }
+
+    /// The purse, to be put into another ledger.
+    #[must_use]
+    pub const fn elsewhere(self) -> Purse {
+        Purse { row: None, ..self }
     }
 
     /// Sets aside what backs an order.
@@ -236,15 +245,25 @@ struct Holders {
     rows: Vec<(UserNo, Position)>,
 }
 
+impl Holders {
+    fn add(&mut self, user: UserNo, position: Position) -> Result<(), Broken> {
+        let row = u32::try_from(self.rows.len()).map_err(|_| Broken::Capacity)?;
+        self.rows_by_user.insert(user, row);
+        self.rows.push((user, position));
+        Ok(())
+    }
+}
+
 /// All accounts and positions.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     accounts: Vec<Account>,
     /// What each user's contracts cost, in all markets.
     costs: Vec<MoneySum>,
-    markets: Vec<Holders>,
+    /// Nothing for a market in which nobody ever held contracts.
+    markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
-    /// What trading has cost, the operator's.
+    /// What trading has cost, and what converted sets have left: the operator's.
     fees: MoneySum,
 }
 
@@ -257,7 +276,7 @@ impl Ledger {
 
     /// Makes room for a market's positions; markets are numbered in order.
     pub fn add_market(&mut self) {
-        self.markets.push(Holders::default());
+        self.markets.push(None);
     }
 
     /// Users with an account.
@@ -285,9 +304,15 @@ impl Ledger {
         self.net_deposits
     }
 
-    /// All fees paid.
+    /// All fees paid, and all that is left of converted sets.
     pub const fn fees(&self) -> MoneySum {
         self.fees
+    }
+
+    /// Gives the operator what is left of converted sets.
+    pub fn keep(&mut self, surplus: Money) -> Result<(), Broken> {
+        self.fees = self.fees.plus(surplus)?;
+        Ok(())
     }
 
     /// Adds money from outside.
@@ -308,29 +333,53 @@ impl Ledger {
 
     /// A user's account and position in a market; empty where there was none.
     pub fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
+        let account = self.account(user)?;
         let holders = self.markets.get(market.index()).ok_or(Broken::Dangling)?;
-        let row = holders.rows_by_user.get(&user).and_then(|row| holders.rows.get(*row as usize));
-        let position = row.map_or_else(Position::default, |(_, position)| *position);
-        Ok(Purse { account: self.account(user)?, position })
+        let Some(row) = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user)) else {
+            return Ok(Purse { account, position: Position::default(), row: None });
+        };
+        let position = holders.as_ref().and_then(|holders| holders.rows.get(*row as usize));
+        let position = position.ok_or(Broken::Dangling)?.1;
+        Ok(Purse { account, position, row: Some(*row) })
     }
 
     /// Puts a purse back.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
         *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
-        let costs = self.costs.get_mut(user.index()).ok_or(Broken::Dangling)?;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
-        let row = holders.rows_by_user.get(&user).and_then(|row| holders.rows.get(*row as usize));
-        let before = row.map(|(_, position)| position.costs()).unwrap_or_default();
-        for (was, is) in before.into_iter().zip(purse.position.costs()) {
-            *costs = costs.minus(was)?.plus(is)?;
+        let known = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user));
+        let before = if let Some(row) = purse.row.or(known.copied()) {
+            let rows = holders.as_mut().map(|holders| &mut holders.rows);
+            let place = rows.and_then(|rows| rows.get_mut(row as usize)).ok_or(Broken::Dangling)?;
+            std::mem::replace(&mut place.1, purse.position).costs()
+        } else if purse.position == Position::default() {
+            return Ok(());
+        } else {
+            holders.get_or_insert_default().add(user, purse.position)?;
+            Position::default().costs()
+        };
+        let after = purse.position.costs();
+        if before != after {
+            let costs = self.costs.get_mut(user.index()).ok_or(Broken::Dangling)?;
+            for (was, is) in before.into_iter().zip(after) {
+                *costs = costs.minus(was)?.plus(is)?;
+            }
         }
-        if let Some(row) = holders.rows_by_user.get(&user) {
-            holders.rows.get_mut(*row as usize).ok_or(Broken::Dangling)?.1 = purse.position;
-        } else if purse.position != Position::default() {
-            let row = u32::try_from(holders.rows.len()).map_err(|_| Broken::Capacity)?;
-            holders.rows_by_user.insert(user, row);
-            holders.rows.push((user, purse.position));
+        Ok(())
+    }
+
+    /// Puts a purse back of which nothing but this backing was locked.
+    pub fn put_locked(
+        &mut self,
+        user: UserNo,
+        market: MarketNo,
+        purse: Purse,
+        backing: Backing,
+    ) -> Result<(), Broken> {
+        if !backing.contracts.is_zero() {
+            return self.put(user, market, purse);
         }
+        *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
         Ok(())
     }
 
@@ -351,18 +400,25 @@ impl Ledger {
         Ok(purse)
     }
 
-    /// Gives back what backed an order.
+    /// Gives back what backed an order. Cash alone leaves the position as it is: whatever merges
+    /// has merged before.
     pub fn release(
         &mut self,
         user: UserNo,
         market: MarketNo,
         order: Terms,
         backing: Backing,
-    ) -> Result<Purse, Broken> {
+    ) -> Result<(), Broken> {
+        if backing.contracts.is_zero() {
+            let cash = order.cash(backing)?;
+            let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+            account.reserved = account.reserved.take(cash)?;
+            account.available = account.available.plus(cash)?;
+            return Ok(());
+        }
         let mut purse = self.purse(user, market)?;
         purse.release(order, backing)?;
-        self.put(user, market, purse)?;
-        Ok(purse)
+        self.put(user, market, purse)
     }
 
     /// Pays every contract of a market, yes at `price` and no at its complement, by ascending
@@ -389,14 +445,14 @@ impl Ledger {
             *costs = costs.minus(yes.cost)?.minus(no.cost)?;
             settlements.push(Settlement { user, yes: yes.held, no: no.held, payout, realised });
         }
-        *self.markets.get_mut(market.index()).ok_or(Broken::Dangling)? = Holders::default();
+        *self.markets.get_mut(market.index()).ok_or(Broken::Dangling)? = None;
         Ok(settlements)
     }
 
     /// A market's positions by ascending user number.
     pub fn positions_sorted(&self, market: MarketNo) -> Result<Vec<(UserNo, Position)>, Broken> {
         let holders = self.markets.get(market.index()).ok_or(Broken::Dangling)?;
-        let mut rows = holders.rows.clone();
+        let mut rows = holders.as_ref().map(|holders| holders.rows.clone()).unwrap_or_default();
         rows.sort_unstable_by_key(|(user, _)| *user);
         Ok(rows)
     }

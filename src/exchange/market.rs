@@ -1,11 +1,11 @@
 //! A market as the rules see it, and the moves of its life (semantics 3).
 
 use super::book::Book;
-use super::catalogue::{MarketRevision, Outcome};
+use super::catalogue::{MarketDraft, MarketRevision, Outcome};
 use super::due::Due;
 use super::effect::{CancelReason, Effect};
 use super::fees::Fees;
-use super::ids::MarketNo;
+use super::ids::{EventNo, MarketNo};
 use super::invariant::Broken;
 use super::lifecycle::{MarketStatus, Trigger};
 use super::reject::Reject;
@@ -27,20 +27,26 @@ pub struct Market {
     pub window_end: Option<TimeMs>,
     /// The announced outcome; stays when it is disputed or the market voided.
     pub winner: Option<Outcome>,
+    /// What a yes contract paid; only once SETTLED or VOIDED.
+    pub settled_at: Option<SettlementPrice>,
+    /// The event that groups it.
+    pub event: Option<EventNo>,
     /// The orders that stand.
     pub book: Book,
 }
 
 impl Market {
     /// A market just created.
-    pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> Market {
+    pub fn of_draft(draft: &MarketDraft) -> Market {
         Market {
             status: MarketStatus::Draft,
-            deadline,
-            dispute_window_seconds,
-            fees,
+            deadline: draft.deadline,
+            dispute_window_seconds: draft.dispute_window_seconds,
+            fees: draft.fees,
             window_end: None,
             winner: None,
+            settled_at: None,
+            event: draft.event,
             book: Book::default(),
         }
     }
@@ -113,6 +119,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.admit(market, Trigger::Resolve, at)?;
+        self.admit_price(market, winner.price_of_yes())?;
         self.close_if_overdue(market, at, effects)?;
         if self.market_state(market)?.status.keeps_orders() {
             self.pull(market, Trigger::Close, at, effects)?;
@@ -139,6 +146,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         self.admit(market, Trigger::Void, at)?;
+        self.admit_price(market, price)?;
         self.close_if_overdue(market, at, effects)?;
         self.leave(market)?;
         let from = self.market_state(market)?.status;
@@ -217,8 +225,7 @@ impl Exchange {
         let to = from.after(trigger).ok_or(Broken::Dangling)?;
         self.leave(market)?;
         let settled_at = match (to, self.market_state(market)?.winner) {
-            (MarketStatus::Settled, Some(Outcome::Yes)) => Some(SettlementPrice::ONE),
-            (MarketStatus::Settled, Some(Outcome::No)) => Some(SettlementPrice::ZERO),
+            (MarketStatus::Settled, Some(winner)) => Some(winner.price_of_yes()),
             (MarketStatus::Settled, None) => return Err(Broken::Dangling),
             _ => None,
         };
@@ -256,6 +263,7 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let state = self.market_mut(market)?;
         state.status = to;
+        state.settled_at = settled_at;
         let (deadline, winner) = (state.deadline, state.winner);
         if to.keeps_orders() {
             self.schedule.add(deadline, Due::Deadline(market));
@@ -309,7 +317,7 @@ impl Exchange {
             });
             self.tell_account(paid.user, effects)?;
         }
-        Ok(())
+        self.settle_sets(market, effects)
     }
 
     /// The market, which is known to exist.

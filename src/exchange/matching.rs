@@ -9,7 +9,7 @@ use super::effect::{CancelReason, Effect, Party, Trade};
 use super::fees::{Charge, FeeRate, Fees};
 use super::ids::{MarketNo, OrderNo, TradeIndex, UserNo};
 use super::invariant::Broken;
-use super::ledger::{Position, Purse, Terms};
+use super::ledger::{Purse, Terms};
 use super::lifecycle::MarketStatus;
 use super::orders::{Backing, Order, Slot};
 use super::reject::Reject;
@@ -91,7 +91,7 @@ impl Exchange {
             return self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects);
         }
         purse.lock(order.terms(), order.backing)?;
-        self.ledger.put(order.user, order.market, purse)?;
+        self.ledger.put_locked(order.user, order.market, purse, order.backing)?;
         let stopped = self.match_incoming(&mut order, at, effects)?;
         let leftover = match terms.time_in_force {
             TimeInForce::GoodTillCancelled { .. } => stopped,
@@ -127,7 +127,7 @@ impl Exchange {
         self.known_user(user)?;
         self.admit_trading(user)?;
         let slot = self.find_own(user, no)?;
-        let before = *self.orders.get(slot)?;
+        let before = self.orders.get(slot)?;
         let over = self.standings.of(user).heartbeat.over(at.time);
         if before.expired(at.time) || over {
             return Err(Stop::Refused(Reject::OrderNotOpen));
@@ -185,14 +185,13 @@ impl Exchange {
         purse.lock(order.terms(), order.backing)?;
         self.ledger.put(user, order.market, purse)?;
         if kept_place {
-            let side = order.direction();
             let less = remaining_before.minus(remaining)?;
-            self.market_mut(order.market)?.book.reduce(side, order.price, less)?;
-            *self.orders.get_mut(slot)? = order;
+            self.market_mut(order.market)?.book.reduce(order.price, less)?;
+            self.orders.amend(slot, &order)?;
             self.tell_position(user, order.market, effects)?;
             return self.tell_account(user, effects);
         }
-        self.unlink(slot)?;
+        self.unlink(slot, &before)?;
         self.tell_position(user, order.market, effects)?;
         // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
@@ -227,7 +226,8 @@ impl Exchange {
             self.public_market(market)?;
         }
         for slot in self.orders.of_user_oldest_first(user)? {
-            if market.is_none_or(|market| self.orders.get(slot).is_ok_and(|o| o.market == market)) {
+            let (_, home) = self.orders.home(slot)?;
+            if market.is_none_or(|market| home == market) {
                 self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
             }
         }
@@ -250,22 +250,22 @@ impl Exchange {
             let Some(best) = book.crossed_by(taker.direction(), taker.price) else { break };
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
-            if let Some(reason) = self.gone(maker, at.time)? {
-                self.withdraw(slot, reason, effects)?;
+            if let Some(reason) = self.gone(&maker, at.time)? {
+                self.withdraw(slot, &maker, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
-                self.trade(taker, slot, trades, effects)?;
+                self.trade(taker, (slot, maker), trades, effects)?;
                 trades = TradeIndex(trades.0.checked_add(1).ok_or(Broken::Capacity)?);
                 continue;
             }
             match taker.self_trade {
                 SelfTradePrevention::CancelTaker => return Ok(Some(CancelReason::SelfTrade)),
                 SelfTradePrevention::CancelMaker => {
-                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
                 }
                 SelfTradePrevention::CancelBoth => {
-                    self.withdraw(slot, CancelReason::SelfTrade, effects)?;
+                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
                     return Ok(Some(CancelReason::SelfTrade));
                 }
             }
@@ -277,12 +277,11 @@ impl Exchange {
     fn trade(
         &mut self,
         taker: &mut Order,
-        slot: Slot,
+        (slot, mut maker): (Slot, Order),
         index: TradeIndex,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let fees = self.market_state(taker.market)?.fees;
-        let maker = self.orders.get_mut(slot)?;
         // Scripts pitfall_quantity_conserved, pitfall_zero_quantity.
         let quantity = taker.backing.remaining()?.min(maker.backing.remaining()?);
         let maker_part = maker.backing.take(quantity)?;
@@ -290,17 +289,18 @@ impl Exchange {
         // Script pitfall_maker_price.
         let (market, price) = (taker.market, maker.price);
         let maker_charge = maker.charge(maker_part, price, (fees.maker, fees))?;
-        let maker = *maker;
+        self.orders.refill(slot, &maker)?;
         let taker_part = taker.backing.take(quantity)?;
         taker.filled = taker.filled.plus(quantity)?;
         let taker_charge = taker.charge(taker_part, price, (fees.taker, fees))?;
 
-        self.ledger.fill(maker.user, market, maker.terms(), price, maker_part, maker_charge)?;
+        let (owner, terms) = (maker.user, maker.terms());
+        let paid = self.ledger.fill(owner, market, terms, price, maker_part, maker_charge)?;
         self.ledger.fill(taker.user, market, taker.terms(), price, taker_part, taker_charge)?;
-        self.market_mut(market)?.book.reduce(maker.direction(), price, quantity)?;
+        self.market_mut(market)?.book.reduce(price, quantity)?;
         let maker_remaining = maker.backing.remaining()?;
         if maker_remaining.is_zero() {
-            self.unlink(slot)?;
+            self.unlink(slot, &maker)?;
         }
         effects.push(Effect::TradeMade(Trade {
             index,
@@ -321,7 +321,9 @@ impl Exchange {
                 fee: maker_charge.fee()?,
             },
         }));
-        self.tell_owner(&maker, effects)
+        effects.push(paid.position_changed(owner, market));
+        effects.push(paid.account.changed(owner));
+        Ok(())
     }
 
     /// Rests what is left of an incoming order, or cancels it for a reason.
@@ -340,7 +342,7 @@ impl Exchange {
                 self.tell_cancelled(&order, reason, false, effects)
             }
             None => {
-                let slot = self.orders.insert(order)?;
+                let slot = self.orders.insert(&order)?;
                 let market = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
                 market.book.push(&mut self.orders, slot)?;
                 if let Some(expires_at) = order.expires_at {
@@ -363,12 +365,13 @@ impl Exchange {
     pub(super) fn withdraw(
         &mut self,
         slot: Slot,
+        order: &Order,
         reason: CancelReason,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        let order = self.unlink(slot)?;
+        self.unlink(slot, order)?;
         self.ledger.release(order.user, order.market, order.terms(), order.backing)?;
-        self.tell_cancelled(&order, reason, true, effects)
+        self.tell_cancelled(order, reason, true, effects)
     }
 
     /// Cancels a resting order for this reason, unless an earlier one is due and not journaled.
@@ -380,74 +383,18 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
-        let due = self.gone(order, at.time)?;
-        self.withdraw(slot, due.unwrap_or(reason), effects)
+        let due = self.gone(&order, at.time)?;
+        self.withdraw(slot, &order, due.unwrap_or(reason), effects)
     }
 
     /// Takes an order off its book, out of the pool and off the schedule.
-    fn unlink(&mut self, slot: Slot) -> Result<Order, Broken> {
-        let market = self.orders.get(slot)?.market;
-        let state = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
+    fn unlink(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        let state = self.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
         state.book.unlink(&mut self.orders, slot)?;
-        let order = self.orders.remove(slot)?;
+        self.orders.remove(slot)?;
         if let Some(expires_at) = order.expires_at {
             self.schedule.remove(expires_at, Due::Expiry(order.no));
         }
-        Ok(order)
-    }
-
-    // -----------------------------------------------------------------------------------------
-    // Telling.
-
-    fn tell_cancelled(
-        &self,
-        order: &Order,
-        reason: CancelReason,
-        rested: bool,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        effects.push(Effect::OrderCancelled {
-            order: order.no,
-            user: order.user,
-            market: order.market,
-            direction: order.direction(),
-            price: order.price,
-            quantity: order.backing.remaining()?,
-            rested,
-            reason,
-        });
-        self.tell_owner(order, effects)
-    }
-
-    /// Says how an order's owner stands now.
-    fn tell_owner(&self, order: &Order, effects: &mut Vec<Effect>) -> Result<(), Broken> {
-        let traded_or_locked = !order.filled.is_zero() || !order.backing.contracts.is_zero();
-        if traded_or_locked {
-            self.tell_position(order.user, order.market, effects)?;
-        }
-        self.tell_account(order.user, effects)
-    }
-
-    fn tell_position(
-        &self,
-        user: UserNo,
-        market: MarketNo,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        let Position { yes, no, realised } = self.ledger.purse(user, market)?.position;
-        effects.push(Effect::PositionChanged { user, market, yes, no, realised });
-        Ok(())
-    }
-
-    /// Says how a user's money stands now.
-    pub(super) fn tell_account(
-        &self,
-        user: UserNo,
-        effects: &mut Vec<Effect>,
-    ) -> Result<(), Broken> {
-        let account = self.ledger.account(user)?;
-        let (available, reserved) = (account.available, account.reserved);
-        effects.push(Effect::AccountChanged { user, available, reserved });
         Ok(())
     }
 }

@@ -11,6 +11,7 @@
 pub mod rules;
 pub mod script;
 pub mod units;
+mod decimal;
 pub mod ids;
 pub mod command;
 pub mod effect;
@@ -25,10 +26,13 @@ pub mod market;
 pub mod due;
 pub mod admission;
 pub mod matching;
+mod telling;
 pub mod venue;
 pub mod repeats;
 pub mod standing;
 pub mod trial;
+pub mod exclusive;
+pub mod conversion;
 pub mod invariant;
 pub mod image;
 pub mod digest;
@@ -122,7 +126,7 @@ impl Exchange {
     }
 
     /// A resting order; `None` for one that does not stand.
-    pub fn order(&self, order: OrderNo) -> Option<&Order> {
+    pub fn order(&self, order: OrderNo) -> Option<Order> {
         self.orders.get(self.orders.find(order)?).ok()
     }
 
@@ -132,7 +136,7 @@ impl Exchange {
         market: MarketNo,
         side: Direction,
         price: Tick,
-    ) -> impl Iterator<Item = &Order> {
+    ) -> impl Iterator<Item = Order> {
         let book = self.market(market).map(|market| &market.book);
         let slots = book.map(|book| book.queue(&self.orders, side, price));
         slots.into_iter().flatten().filter_map(|slot| self.orders.get(slot).ok())
@@ -239,6 +243,7 @@ impl Exchange {
             }
             C::CancelOrder { user, order } => self.cancel_order(*user, *order, at, effects),
             C::CancelOrders { user, market } => self.cancel_orders(*user, *market, at, effects),
+            C::Convert(asked) => self.convert(asked, at, effects),
             C::AdvanceClock => Ok(self.advance_clock(at, effects)?),
             C::CreateUser { profile_name, profile_pic } => {
                 self.create_user(profile_name, profile_pic, effects)

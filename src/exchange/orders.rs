@@ -1,15 +1,46 @@
 //! The orders that stand: a pool of slots, found by order number without hashing.
 
+mod entry;
 pub(super) mod image;
+mod index;
+
+use std::num::NonZeroU32;
+
+use entry::{Entry, Rare};
+use index::SequenceIndex;
 
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
-use super::units::{Lots, Money, Sequence, Tick, TimeMs};
+use super::units::{Lots, Money, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused and never shape an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot(u32);
+pub struct Slot(NonZeroU32);
+
+impl Slot {
+    /// The slot counted so from 1.
+    fn at(number: usize) -> Option<Slot> {
+        u32::try_from(number).ok().and_then(NonZeroU32::new).map(Slot)
+    }
+
+    const fn index(self) -> usize {
+        self.0.get().saturating_sub(1) as usize
+    }
+}
+
+/// A place among what few orders have.
+type RareSlot = Slot;
+
+/// Makes room by an eighth: a pool of millions is moved seldom, and little of it is empty.
+fn grow<T>(pool: &mut Vec<T>) {
+    if pool.len() == pool.capacity() {
+        pool.reserve_exact((pool.len() / 8).max(POOL_ROOM_MIN));
+    }
+}
+
+/// Room that a pool begins with.
+const POOL_ROOM_MIN: usize = 64;
 
 /// What backs the unfilled part of an order (semantics 5). Contracts are used first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,14 +132,6 @@ impl Order {
     }
 }
 
-/// A resting order with its neighbours: in the queue of its price level, and among its owner's.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    order: Order,
-    queue: Links,
-    owner: Links,
-}
-
 /// A doubly linked neighbourhood of slots.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Links {
@@ -125,11 +148,26 @@ struct Owned {
     count: u32,
 }
 
+/// What the book needs to know of an order that stands, or is to.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// Its side of the book.
+    pub side: Direction,
+    /// Its limit, as a price of yes.
+    pub price: Tick,
+    /// What is still to be filled.
+    pub remaining: Lots,
+    /// Its neighbours in its price level.
+    pub queue: Links,
+}
+
 /// All resting orders of all books.
 #[derive(Debug, Clone, Default)]
 pub struct OrderPool {
-    entries: Vec<Option<Entry>>,
-    free: Vec<Slot>,
+    entries: Vec<Entry>,
+    free: Option<Slot>,
+    rare: Vec<Rare>,
+    rare_free: Vec<RareSlot>,
     by_number: SequenceIndex,
     by_user: Vec<Owned>,
     count: u32,
@@ -152,49 +190,104 @@ impl OrderPool {
     }
 
     /// The slot of a resting order; `None` for one that does not stand.
+    #[inline]
     pub fn find(&self, order: OrderNo) -> Option<Slot> {
         self.by_number.get(order.0)
     }
 
     /// The order in a slot.
-    pub fn get(&self, slot: Slot) -> Result<&Order, Broken> {
-        Ok(&self.entry(slot)?.order)
+    #[inline]
+    pub fn get(&self, slot: Slot) -> Result<Order, Broken> {
+        let entry = self.entry(slot)?;
+        entry.order(self.rare_of(entry)?)
     }
 
-    /// The order in a slot, to be changed.
-    pub fn get_mut(&mut self, slot: Slot) -> Result<&mut Order, Broken> {
-        Ok(&mut self.entry_mut(slot)?.order)
+    /// The order's owner and market.
+    #[inline]
+    pub fn home(&self, slot: Slot) -> Result<(UserNo, MarketNo), Broken> {
+        let entry = self.entry(slot)?;
+        Ok((entry.user, entry.market))
+    }
+
+    /// How the order stands in its book.
+    #[inline]
+    pub fn standing(&self, slot: Slot) -> Result<Standing, Broken> {
+        let entry = self.entry(slot)?;
+        let Entry { marks, price, queue, .. } = *entry;
+        let remaining = entry.remaining()?;
+        Ok(Standing { side: marks.direction(), price, remaining, queue })
+    }
+
+    /// Puts an order back after a fill: its quantity is what it was.
+    #[inline]
+    pub fn refill(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        let entry = self.entry_mut(slot)?;
+        let quantity = entry.filled.plus(entry.remaining()?)?;
+        if order.filled.plus(order.backing.remaining()?)? != quantity {
+            return Err(Broken::QuantityNotConserved);
+        }
+        entry.filled = order.filled;
+        self.back(slot, order.backing)
+    }
+
+    /// Puts an order back that was amended and keeps its place.
+    pub fn amend(&mut self, slot: Slot, order: &Order) -> Result<(), Broken> {
+        self.back(slot, order.backing)
+    }
+
+    fn back(&mut self, slot: Slot, backing: Backing) -> Result<(), Broken> {
+        let entry = self.entry_mut(slot)?;
+        (entry.contracts, entry.cash) = (backing.contracts, backing.cash);
+        match entry.rare {
+            Some(rare) => {
+                self.rare.get_mut(rare.index()).ok_or(Broken::Dangling)?.fees = backing.fees;
+            }
+            None if backing.fees == Money::ZERO => {}
+            None => {
+                let rare = self.keep_rare(Rare { fees: backing.fees, ..Rare::NONE })?;
+                self.entry_mut(slot)?.rare = rare;
+            }
+        }
+        Ok(())
     }
 
     /// The slot's neighbours in its price level.
+    #[inline]
     pub fn queue(&self, slot: Slot) -> Result<Links, Broken> {
         Ok(self.entry(slot)?.queue)
     }
 
     /// The slot's neighbours in its price level, to be changed.
+    #[inline]
     pub fn queue_mut(&mut self, slot: Slot) -> Result<&mut Links, Broken> {
         Ok(&mut self.entry_mut(slot)?.queue)
     }
 
     /// Takes in an order; it is not yet in any queue.
-    pub fn insert(&mut self, order: Order) -> Result<Slot, Broken> {
-        let list = self.by_user.get(order.user.index()).copied().ok_or(Broken::Dangling)?;
-        let owner = Links { before: None, after: list.newest };
-        let entry = Entry { order, queue: Links::default(), owner };
-        let slot = if let Some(slot) = self.free.pop() {
-            *self.entries.get_mut(slot.0 as usize).ok_or(Broken::Dangling)? = Some(entry);
+    pub fn insert(&mut self, order: &Order) -> Result<Slot, Broken> {
+        // The quantity is not kept: the two parts are.
+        if order.quantity != order.filled.plus(order.backing.remaining()?)? {
+            return Err(Broken::QuantityNotConserved);
+        }
+        let rare = Rare::of(order);
+        let rare = if rare == Rare::NONE { None } else { self.keep_rare(rare)? };
+        let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let next = list.newest;
+        let entry = Entry::of(order, Links { before: None, after: next }, rare);
+        let slot = if let Some(slot) = self.free {
+            let place = self.entries.get_mut(slot.index()).ok_or(Broken::Dangling)?;
+            self.free = place.owner.after;
+            *place = entry;
             slot
         } else {
-            let slot = u32::try_from(self.entries.len()).map_err(|_| Broken::Capacity)?;
-            self.entries.push(Some(entry));
-            Slot(slot)
+            grow(&mut self.entries);
+            self.entries.push(entry);
+            Slot::at(self.entries.len()).ok_or(Broken::Capacity)?
         };
-        if let Some(next) = list.newest {
+        list.newest = Some(slot);
+        list.count = list.count.checked_add(1).ok_or(Broken::Capacity)?;
+        if let Some(next) = next {
             self.entry_mut(next)?.owner.before = Some(slot);
-        }
-        let count = list.count.checked_add(1).ok_or(Broken::Capacity)?;
-        if let Some(place) = self.by_user.get_mut(order.user.index()) {
-            *place = Owned { newest: Some(slot), count };
         }
         self.count = self.count.checked_add(1).ok_or(Broken::Capacity)?;
         self.by_number.insert(order.no.0, slot)?;
@@ -202,17 +295,21 @@ impl OrderPool {
     }
 
     /// Takes out an order; it must be in no queue any more.
-    pub fn remove(&mut self, slot: Slot) -> Result<Order, Broken> {
-        let place = self.entries.get_mut(slot.0 as usize).ok_or(Broken::Dangling)?;
-        let Entry { order, owner, .. } = place.take().ok_or(Broken::Dangling)?;
-        self.free.push(slot);
+    pub fn remove(&mut self, slot: Slot) -> Result<(), Broken> {
+        let free = self.free.replace(slot);
+        let entry = self.entry_mut(slot)?;
+        let Entry { no, user, owner, rare, .. } = *entry;
+        entry.leave(free);
+        if let Some(rare) = rare {
+            self.rare_free.push(rare);
+        }
         if let Some(next) = owner.after {
             self.entry_mut(next)?.owner.before = owner.before;
         }
         if let Some(previous) = owner.before {
             self.entry_mut(previous)?.owner.after = owner.after;
         }
-        let list = self.by_user.get_mut(order.user.index()).ok_or(Broken::Dangling)?;
+        let list = self.by_user.get_mut(user.index()).ok_or(Broken::Dangling)?;
         // Script pitfall_owners_list.
         if owner.before.is_none() {
             list.newest = owner.after;
@@ -220,8 +317,7 @@ impl OrderPool {
         list.count = list.count.checked_sub(1).ok_or(Broken::Dangling)?;
         self.count = self.count.checked_sub(1).ok_or(Broken::Dangling)?;
         // No number leads to the slot's next order: scripts pitfall_stale_id, pitfall_reused_slot.
-        self.by_number.remove(order.no.0)?;
-        Ok(order)
+        self.by_number.remove(no.0)
     }
 
     /// A user's resting orders, oldest first: at most as many as the rules allow one user.
@@ -238,80 +334,41 @@ impl OrderPool {
 
     /// Sorts slots by the number of the order in them.
     pub fn sort_oldest_first(&self, slots: &mut [Slot]) {
-        slots.sort_unstable_by_key(|slot| self.get(*slot).map(|order| order.no).ok());
+        slots.sort_unstable_by_key(|slot| self.entry(*slot).map(|entry| entry.no).ok());
     }
 
     /// Every resting order, in the order of slots; for checks only.
-    pub fn all(&self) -> impl Iterator<Item = &Order> {
-        self.entries.iter().flatten().map(|entry| &entry.order)
+    pub fn all(&self) -> impl Iterator<Item = Order> {
+        let taken = self.entries.iter().filter(|entry| entry.taken());
+        taken.filter_map(|entry| entry.order(self.rare_of(entry).ok()?).ok())
     }
 
+    #[inline]
     fn entry(&self, slot: Slot) -> Result<&Entry, Broken> {
-        self.entries.get(slot.0 as usize).and_then(Option::as_ref).ok_or(Broken::Dangling)
+        self.entries.get(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
     }
 
+    #[inline]
     fn entry_mut(&mut self, slot: Slot) -> Result<&mut Entry, Broken> {
-        self.entries.get_mut(slot.0 as usize).and_then(Option::as_mut).ok_or(Broken::Dangling)
-    }
-}
-
-/// Sequence numbers in one page of the index: small, so that an old order that rests alone for
-/// months keeps little alive.
-const PAGE: usize = 64;
-
-/// From sequence number to slot, by two array steps. A page lives while one of its orders rests;
-/// the table of pages costs 8 bytes for every 64 records ever journaled.
-#[derive(Debug, Clone, Default)]
-struct SequenceIndex {
-    pages: Vec<Option<Box<Page>>>,
-}
-
-#[derive(Debug, Clone)]
-struct Page {
-    slots: [Option<Slot>; PAGE],
-    live: u32,
-}
-
-impl SequenceIndex {
-    const fn split(sequence: Sequence) -> (usize, usize) {
-        #[expect(clippy::cast_possible_truncation, reason = "64-bit targets only, see lib.rs")]
-        let sequence = sequence.get() as usize;
-        (sequence / PAGE, sequence % PAGE)
+        self.entries.get_mut(slot.index()).filter(|entry| entry.taken()).ok_or(Broken::Dangling)
     }
 
-    fn get(&self, sequence: Sequence) -> Option<Slot> {
-        let (page, place) = Self::split(sequence);
-        *self.pages.get(page)?.as_ref()?.slots.get(place)?
-    }
-
-    fn insert(&mut self, sequence: Sequence, slot: Slot) -> Result<(), Broken> {
-        let (page, place) = Self::split(sequence);
-        if self.pages.len() <= page {
-            let pages_count = page.saturating_add(1);
-            let missing = pages_count.saturating_sub(self.pages.len());
-            self.pages.try_reserve(missing).map_err(|_| Broken::Capacity)?;
-            self.pages.resize(pages_count, None);
+    #[inline]
+    fn rare_of(&self, entry: &Entry) -> Result<Rare, Broken> {
+        match entry.rare {
+            None => Ok(Rare::NONE),
+            Some(slot) => self.rare.get(slot.index()).copied().ok_or(Broken::Dangling),
         }
-        let page = self.pages.get_mut(page).ok_or(Broken::Dangling)?;
-        let page = page.get_or_insert_with(|| Box::new(Page { slots: [None; PAGE], live: 0 }));
-        let place = page.slots.get_mut(place).ok_or(Broken::Dangling)?;
-        if place.replace(slot).is_some() {
-            return Err(Broken::Dangling);
-        }
-        page.live = page.live.saturating_add(1);
-        Ok(())
     }
 
-    fn remove(&mut self, sequence: Sequence) -> Result<(), Broken> {
-        let (page, place) = Self::split(sequence);
-        let home = self.pages.get_mut(page).ok_or(Broken::Dangling)?;
-        let page = home.as_mut().ok_or(Broken::Dangling)?;
-        let place = page.slots.get_mut(place).ok_or(Broken::Dangling)?;
-        place.take().ok_or(Broken::Dangling)?;
-        page.live = page.live.checked_sub(1).ok_or(Broken::Dangling)?;
-        if page.live == 0 {
-            *home = None;
+    #[cold]
+    fn keep_rare(&mut self, rare: Rare) -> Result<Option<RareSlot>, Broken> {
+        if let Some(slot) = self.rare_free.pop() {
+            *self.rare.get_mut(slot.index()).ok_or(Broken::Dangling)? = rare;
+            return Ok(Some(slot));
         }
-        Ok(())
+        grow(&mut self.rare);
+        self.rare.push(rare);
+        RareSlot::at(self.rare.len()).map(Some).ok_or(Broken::Capacity)
     }
 }

@@ -56,6 +56,13 @@ pub enum Reject {
     /// The market's status does not allow this.
     #[error("the market's status does not allow this")]
     InvalidTransition,
+    /// A mutually exclusive event that has as many markets as it may, or in which contracts were
+    /// converted.
+    #[error("the event takes no more markets")]
+    EventComplete,
+    /// The announced prices of yes of a mutually exclusive event would come to more than 1.00.
+    #[error("the other markets of the event leave less than that for this one")]
+    EventAlreadyWon,
     /// No such order, or another user's.
     #[error("no such order")]
     OrderNotFound,
@@ -65,6 +72,12 @@ pub enum Reject {
     /// The market takes no orders: not ACTIVE, or at its deadline.
     #[error("the market takes no orders now")]
     MarketNotActive,
+    /// The event's markets do not exclude each other.
+    #[error("the markets of this event are not mutually exclusive")]
+    EventNotExclusive,
+    /// A market of the event is a draft, or its outcome was announced; or it has one market only.
+    #[error("contracts of this event cannot be converted now")]
+    EventNotConvertible,
     /// Stamped after its `validUntil`, or not before its `expiresAt`.
     #[error("the order came too late")]
     OrderTooLate,
@@ -77,6 +90,9 @@ pub enum Reject {
     /// The user's free contracts do not back the whole order.
     #[error("a reduce-only order may not exceed the free contracts it closes")]
     ReduceOnlyExceeded,
+    /// Fewer free no contracts than are to be converted.
+    #[error("not enough free no contracts")]
+    InsufficientContracts,
     /// Not enough available money.
     #[error("not enough available money")]
     InsufficientFunds,
@@ -96,7 +112,7 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 29] = [
+    pub const ALL: [Reject; 34] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
         Reject::IdempotencyKeyReused,
@@ -114,13 +130,18 @@ impl Reject {
         Reject::MarketNotFound,
         Reject::DeadlineNotInFuture,
         Reject::InvalidTransition,
+        Reject::EventComplete,
+        Reject::EventAlreadyWon,
         Reject::OrderNotFound,
         Reject::OrderNotOpen,
         Reject::MarketNotActive,
+        Reject::EventNotExclusive,
+        Reject::EventNotConvertible,
         Reject::OrderTooLate,
         Reject::QuantityFilled,
         Reject::OpenOrderLimit,
         Reject::ReduceOnlyExceeded,
+        Reject::InsufficientContracts,
         Reject::InsufficientFunds,
         Reject::ExposureLimit,
         Reject::PostOnlyWouldCross,
@@ -148,13 +169,18 @@ impl Reject {
             Reject::MarketNotFound => "MARKET_NOT_FOUND",
             Reject::DeadlineNotInFuture => "DEADLINE_NOT_IN_FUTURE",
             Reject::InvalidTransition => "INVALID_TRANSITION",
+            Reject::EventComplete => "EVENT_COMPLETE",
+            Reject::EventAlreadyWon => "EVENT_ALREADY_WON",
             Reject::OrderNotFound => "ORDER_NOT_FOUND",
             Reject::OrderNotOpen => "ORDER_NOT_OPEN",
             Reject::MarketNotActive => "MARKET_NOT_ACTIVE",
+            Reject::EventNotExclusive => "EVENT_NOT_EXCLUSIVE",
+            Reject::EventNotConvertible => "EVENT_NOT_CONVERTIBLE",
             Reject::OrderTooLate => "ORDER_TOO_LATE",
             Reject::QuantityFilled => "QUANTITY_FILLED",
             Reject::OpenOrderLimit => "OPEN_ORDER_LIMIT",
             Reject::ReduceOnlyExceeded => "REDUCE_ONLY_EXCEEDED",
+            Reject::InsufficientContracts => "INSUFFICIENT_CONTRACTS",
             Reject::InsufficientFunds => "INSUFFICIENT_FUNDS",
             Reject::ExposureLimit => "EXPOSURE_LIMIT",
             Reject::PostOnlyWouldCross => "POST_ONLY_WOULD_CROSS",

@@ -260,7 +260,7 @@ impl Exchange {
         let first = known.firsts.first().filter(|_| known.order);
         let order = first.and_then(|(_, first)| self.order(OrderNo(*first)));
         // What is due counts as done.
-        order.is_some_and(|order| matches!(self.gone(order, now), Ok(None)))
+        order.is_some_and(|order| matches!(self.gone(&order, now), Ok(None)))
     }
 
     /// Whether there is room for the names that a record gives.

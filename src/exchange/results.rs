@@ -58,28 +58,87 @@ impl Results {
     pub const NONE: Results = Results { through: Sequence::ZERO, hash: ResultsHash::ZERO };
 }
 
-/// Hashes effects as records are applied. The bytes of a block wait in a buffer that is used again
-/// for the next.
+/// The hash over blocks of canonical bytes, each block's over the one before.
 #[derive(Debug, Clone)]
-pub struct ResultsLog {
+pub struct ResultsChain {
     sealed: Results,
-    through: Sequence,
     hasher: Sha256,
-    bytes: Vec<u8>,
 }
 
-impl ResultsLog {
+impl ResultsChain {
     /// Goes on after the block that `after` ends with.
-    pub fn resume(after: Results) -> ResultsLog {
-        let (hasher, bytes) = (Sha256::new(), Vec::with_capacity(2 * PIECE_BYTES));
-        let mut log = ResultsLog { sealed: after, through: after.through, hasher, bytes };
-        log.begin();
-        log
+    pub fn resume(after: Results) -> ResultsChain {
+        let mut chain = ResultsChain { sealed: after, hasher: Sha256::new() };
+        chain.begin();
+        chain
     }
 
     fn begin(&mut self) {
-        self.sealed.hash.0.write(&mut self.bytes);
-        EFFECTS_VERSION.write(&mut self.bytes);
+        self.hasher.update(self.sealed.hash.0);
+        self.hasher.update(EFFECTS_VERSION.to_le_bytes());
+    }
+
+    /// Takes bytes of the present block.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+    }
+
+    /// Ends the block with the record `through`, and gives the results up to it.
+    pub fn end(&mut self, through: Sequence) -> Results {
+        let hash = ResultsHash(self.hasher.finalize_reset().into());
+        self.sealed = Results { through, hash };
+        self.begin();
+        self.sealed
+    }
+}
+
+/// Who hashes the canonical bytes of blocks, in order: here, or beside whoever applies records.
+pub trait Seal {
+    /// Takes bytes of the present block, and leaves a buffer without any.
+    fn take(&mut self, bytes: &mut Vec<u8>);
+    /// Ends the present block with the record `through`.
+    fn end(&mut self, through: Sequence);
+    /// The results up to the end of the oldest block that has ended and was not told yet. Without
+    /// waiting, `None` if they are not known by now; else `None` if there is no such block, or
+    /// nobody hashes any more.
+    fn next(&mut self, wait: bool) -> Option<Results>;
+}
+
+/// Hashes at once, where records are applied.
+#[derive(Debug, Clone)]
+pub struct Here {
+    chain: ResultsChain,
+    ended: Option<Results>,
+}
+
+impl Seal for Here {
+    fn take(&mut self, bytes: &mut Vec<u8>) {
+        self.chain.update(bytes);
+        bytes.clear();
+    }
+
+    fn end(&mut self, through: Sequence) {
+        self.ended = Some(self.chain.end(through));
+    }
+
+    fn next(&mut self, _wait: bool) -> Option<Results> {
+        self.ended.take()
+    }
+}
+
+/// Writes effects as records are applied, and has them hashed. The bytes of a block wait in a
+/// buffer that is used again for the next.
+#[derive(Debug, Clone)]
+pub struct ResultsLog<S = Here> {
+    through: Sequence,
+    bytes: Vec<u8>,
+    seal: S,
+}
+
+impl<S: Seal> ResultsLog<S> {
+    /// Goes on after the record `through`, with which a block ended, and has `seal` hash.
+    pub fn sealed_by(seal: S, through: Sequence) -> ResultsLog<S> {
+        ResultsLog { through, bytes: Vec::with_capacity(2 * PIECE_BYTES), seal }
     }
 
     /// Takes the effects of the next record, all of them at once. With its time, which is the
@@ -90,31 +149,50 @@ impl ResultsLog {
         for effect in effects {
             write_effect(effect, &mut self.bytes);
             if self.bytes.len() >= PIECE_BYTES {
-                self.hasher.update(&self.bytes);
-                self.bytes.clear();
+                self.seal.take(&mut self.bytes);
             }
         }
         self.through = record.sequence;
     }
 
+    /// Ends the block with the last record taken.
+    pub fn end(&mut self) {
+        self.seal.take(&mut self.bytes);
+        self.seal.end(self.through);
+    }
+
+    /// See [`Seal::next`].
+    pub fn next(&mut self, wait: bool) -> Option<Results> {
+        self.seal.next(wait)
+    }
+}
+
+impl ResultsLog {
+    /// Goes on after the block that `after` ends with.
+    pub fn resume(after: Results) -> ResultsLog {
+        let here = Here { chain: ResultsChain::resume(after), ended: None };
+        ResultsLog::sealed_by(here, after.through)
+    }
+
     /// Ends the block with the last record taken, and gives the results up to it.
     pub fn seal(&mut self) -> Results {
-        self.hasher.update(&self.bytes);
-        self.bytes.clear();
-        let hash = ResultsHash(self.hasher.finalize_reset().into());
-        self.sealed = Results { through: self.through, hash };
-        self.begin();
-        self.sealed
+        self.end();
+        self.sealed()
     }
 
     /// The results up to the end of the last sealed block.
     pub const fn sealed(&self) -> Results {
-        self.sealed
+        self.seal.chain.sealed
     }
 
     /// The results up to the last record taken, as if its block ended with it.
     pub fn latest(&self) -> Results {
-        if self.through == self.sealed.through { self.sealed } else { self.clone().seal() }
+        if self.through == self.sealed().through {
+            return self.sealed();
+        }
+        let mut chain = self.seal.chain.clone();
+        chain.update(&self.bytes);
+        chain.end(self.through)
     }
 }
 

@@ -15,6 +15,10 @@ pub const VENUE_OPEN_ORDERS_CEILING: u32 = 1 << 25;
 /// range of [`Money`], whoever wins against whom.
 pub const MONEY_SUPPLY_CEILING: Money = Money::new(9_000_000_000_000_000_000);
 
+/// Most markets of a mutually exclusive event, in this version of the rules: a conversion touches
+/// each of them, and a record must not do without bound.
+pub const EXCLUSIVE_MARKETS_MAX: usize = 256;
+
 /// What a venue is opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {

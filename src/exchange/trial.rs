@@ -11,6 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::book::Book;
 use super::command::{Command, Once, PlaceOrder, Record};
 use super::effect::{Effect, Holding, Party, Trade};
 use super::ids::{MarketNo, OrderNo, UserNo};
@@ -116,11 +117,9 @@ impl<'a> Excerpt<'a> {
     /// The market without orders or holders.
     fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
         let state = whole.market_state(market)?;
-        let Market { status, deadline, dispute_window_seconds, window_end, winner, fees, book: _ } =
-            *state;
-        let empty = Market::draft(deadline, dispute_window_seconds, fees);
         let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
-        part.markets.push(Market { status, window_end, winner, ..empty });
+        // Nothing that an order does looks at the other markets of the event.
+        part.markets.push(Market { book: Book::default(), event: None, ..*state });
         part.ledger.add_market();
         let (users, orders) = (Vec::new(), Vec::new());
         Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })
@@ -153,7 +152,7 @@ impl<'a> Excerpt<'a> {
         if !kept_place {
             self.take_in_met(order, at)?;
         }
-        let before = *self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
+        let before = self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
         let order = Order { no: before.no, ..self.order(order)? };
         // The order has one number, not two.
         self.orders.pop();
@@ -174,8 +173,8 @@ impl<'a> Excerpt<'a> {
         let mut found = Lots::ZERO;
         for slot in whole.reachable(order)? {
             let maker = whole.orders.get(slot)?;
-            self.take_in(maker)?;
-            if maker.user != order.user && whole.gone(maker, at.time)?.is_none() {
+            self.take_in(&maker)?;
+            if maker.user != order.user && whole.gone(&maker, at.time)?.is_none() {
                 found = found.plus(maker.backing.remaining()?)?;
             }
             if found >= wanted {
@@ -189,7 +188,7 @@ impl<'a> Excerpt<'a> {
     fn take_in(&mut self, order: &Order) -> Result<(), Broken> {
         self.take_in_owner(order.user)?;
         let order = self.order(order)?;
-        let slot = self.part.orders.insert(order)?;
+        let slot = self.part.orders.insert(&order)?;
         let here = self.part.markets.first_mut().ok_or(Broken::Dangling)?;
         here.book.push(&mut self.part.orders, slot)
     }
@@ -227,7 +226,7 @@ impl<'a> Excerpt<'a> {
     }
 
     fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
-        let mut purse = *purse;
+        let mut purse = purse.elsewhere();
         purse.position.yes = self.holding(purse.position.yes)?;
         purse.position.no = self.holding(purse.position.no)?;
         Ok(purse)

@@ -1,7 +1,7 @@
 //! The exchange's units: ticks, lots, money, ratios. Integers inside, decimals at the edge.
 //!
-//! Raw arithmetic on these integers lives here and nowhere else in `exchange`; every other file
-//! calls the checked operations below. Units and text forms: semantics 1.
+//! Raw arithmetic on these integers lives here, and on their digits in `decimal.rs`, and nowhere
+//! else in `exchange`; every other file calls the checked operations below. Units and text forms: semantics 1.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -9,8 +9,11 @@
 )]
 
 use std::fmt;
+use std::num::NonZeroI64;
 
 use fixed::types::U64F64;
+
+use super::decimal::{parse_scaled, write_decimal};
 
 /// Lots in one contract: a lot is 0.000001 contract.
 pub const LOTS_PER_CONTRACT: u64 = 1_000_000;
@@ -476,28 +479,51 @@ impl fmt::Display for LockedOdds {
 // Time and sequence
 
 /// A moment, in milliseconds since 1970-01-01T00:00:00Z. Inside 0..=[`TimeMs::MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct TimeMs(i64);
+///
+/// Kept with one more, so that a moment which may be absent takes no more room than one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeMs(NonZeroI64);
 
 impl TimeMs {
     /// 9999-12-31T23:59:59.999Z: the last moment with a four-digit year, and inside the 48 bits
     /// that an id has for its time.
-    pub const MAX: TimeMs = TimeMs(253_402_300_799_999);
+    pub const MAX: TimeMs = TimeMs::within(253_402_300_799_999);
 
     /// A moment; `None` before 1970 or after 9999.
     pub const fn new(ms: i64) -> Option<TimeMs> {
-        if ms >= 0 && ms <= TimeMs::MAX.0 { Some(TimeMs(ms)) } else { None }
+        if ms >= 0 && ms <= TimeMs::MAX.get() { Some(TimeMs::within(ms)) } else { None }
+    }
+
+    /// A moment of `ms` in range.
+    const fn within(ms: i64) -> TimeMs {
+        match NonZeroI64::new(ms.wrapping_add(1)) {
+            Some(kept) => TimeMs(kept),
+            None => TimeMs(NonZeroI64::MIN),
+        }
     }
 
     /// Milliseconds since 1970.
     pub const fn get(self) -> i64 {
-        self.0
+        self.0.get().wrapping_sub(1)
     }
 
     /// This moment and `seconds` more; stops at [`TimeMs::MAX`].
     #[must_use]
     pub fn after_seconds(self, seconds: u32) -> TimeMs {
-        TimeMs(self.0.saturating_add(i64::from(seconds) * 1000).min(TimeMs::MAX.0))
+        let ms = self.get().saturating_add(i64::from(seconds) * 1000);
+        TimeMs::within(ms.min(TimeMs::MAX.get()))
+    }
+}
+
+impl Default for TimeMs {
+    fn default() -> TimeMs {
+        TimeMs::within(0)
+    }
+}
+
+impl fmt::Debug for TimeMs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TimeMs").field(&self.get()).finish()
     }
 }
 
@@ -547,56 +573,6 @@ fn div_half_even(numerator: u128, denominator: u128) -> Option<u128> {
     let twice = (numerator % denominator).checked_mul(2)?;
     let up = twice > denominator || (twice == denominator && quotient % 2 == 1);
     quotient.checked_add(u128::from(up))
-}
-
-/// Reads digits, optionally `.` and 1 to `decimals` digits, as an integer of the smallest unit.
-pub(super) fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
-    let (whole, fraction) = match text.split_once('.') {
-        Some((_, "")) => return Err(UnitError::Form),
-        Some((whole, fraction)) => (whole, fraction),
-        None => (text, ""),
-    };
-    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return Err(UnitError::Form);
-    }
-    if fraction.len() > decimals {
-        return Err(UnitError::Precision);
-    }
-    let padding = std::iter::repeat_n(b'0', decimals - fraction.len());
-    let mut value: u128 = 0;
-    for digit in whole.bytes().chain(fraction.bytes()).chain(padding) {
-        value = value
-            .checked_mul(10)
-            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
-            .ok_or(UnitError::Range)?;
-    }
-    Ok(value)
-}
-
-/// Writes an integer of the smallest unit as a plain decimal: at least `decimals_min` decimals,
-/// no padding beyond. Answers are full of these, so nothing is allocated, and the common sizes are
-/// divided in 64 bits.
-pub(super) fn write_decimal(
-    f: &mut fmt::Formatter<'_>,
-    value: u128,
-    decimals: u32,
-    decimals_min: usize,
-) -> fmt::Result {
-    let scale = 10_u64.pow(decimals);
-    let mut fraction = if let Ok(value) = u64::try_from(value) {
-        write!(f, "{}", value / scale)?;
-        value % scale
-    } else {
-        write!(f, "{}", value / u128::from(scale))?;
-        u64::try_from(value % u128::from(scale)).unwrap_or_default()
-    };
-    let mut kept = decimals as usize;
-    while kept > decimals_min && fraction.is_multiple_of(10) {
-        fraction /= 10;
-        kept -= 1;
-    }
-    if kept == 0 { Ok(()) } else { write!(f, ".{fraction:0kept$}") }
 }
 
 #[cfg(test)]

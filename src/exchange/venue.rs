@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::catalogue::{CategoryDraft, EventDraft, EventRevision, MarketDraft};
 use super::command::{KeyHash, Role};
 use super::effect::Effect;
+use super::exclusive::Event;
 use super::ids::{EventNo, KeyNo, MarketNo, UserNo};
 use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
@@ -159,7 +160,7 @@ impl Exchange {
         if !self.catalogue.has_categories(&draft.categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
-        let event = self.catalogue.add_event().ok_or(Reject::VenueFull)?;
+        let event = self.catalogue.add_event(draft.mutually_exclusive).ok_or(Reject::VenueFull)?;
         effects.push(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
         Ok(())
     }
@@ -190,15 +191,17 @@ impl Exchange {
         if !self.catalogue.has_categories(&draft.categories) {
             return Err(Stop::Refused(Reject::CategoryNotFound));
         }
-        if draft.event.is_some_and(|event| !self.catalogue.has_event(event)) {
-            return Err(Stop::Refused(Reject::EventNotFound));
-        }
+        let event = draft.event.map(|event| self.event(event).ok_or(Reject::EventNotFound));
+        let event = event.transpose()?;
         if draft.deadline <= at.time {
             return Err(Stop::Refused(Reject::DeadlineNotInFuture));
         }
+        event.map_or(Ok(()), Event::admit_market)?;
         let market = MarketNo::next(self.markets.len()).ok_or(Reject::VenueFull)?;
-        let window_seconds = draft.dispute_window_seconds;
-        self.markets.push(Market::draft(draft.deadline, window_seconds, draft.fees));
+        self.markets.push(Market::of_draft(draft));
+        if let Some(event) = draft.event {
+            self.catalogue.join(market, event).ok_or(Broken::Dangling)?;
+        }
         self.ledger.add_market();
         effects.push(Effect::MarketCreated { market, draft: Box::new(draft.clone()) });
         Ok(())

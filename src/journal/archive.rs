@@ -127,8 +127,10 @@ impl Archive {
     pub fn open(folder: &Path) -> Result<(Archive, Option<Cut>), ArchiveError> {
         let failed = |error| failed(folder, error);
         if !folder.exists() {
-            fs::create_dir_all(folder).and_then(|()| sync_folder_of(folder)).map_err(failed)?;
+            fs::create_dir_all(folder).map_err(failed)?;
         }
+        // Also where a start before this one made it and did not come as far as this.
+        sync_folder_of(folder).map_err(failed)?;
         let lock = OpenOptions::new().create(true).append(true).open(folder.join(LOCK_FILE));
         let lock = lock.map_err(failed)?;
         match lock.try_lock() {

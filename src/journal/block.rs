@@ -25,6 +25,9 @@ pub const BLOCK_HEADER_BYTES: usize = 104;
 /// nothing.
 pub const BLOCK_BYTES_MAX: usize = 60_000;
 
+/// What an order takes, generously: room that is asked for at once.
+const RECORD_BYTES_USUAL: usize = 128;
+
 const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
 const _: () = assert!(BLOCK_BYTES_MAX <= 60_000);
 
@@ -208,6 +211,15 @@ pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
+/// The last record of the block that begins with these bytes and how long it is, as its header
+/// says.
+pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, usize), BlockFault> {
+    let header = Header::read(bytes)?;
+    let others = u64::from(header.count).saturating_sub(1);
+    let last = Sequence::new(header.first.get().saturating_add(others));
+    Ok((last, header.block_bytes()?))
+}
+
 /// A sound block: its bytes, and the records they spell. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -303,8 +315,15 @@ pub struct BlockBuilder {
 impl BlockBuilder {
     /// An empty block after `after`.
     pub fn new(after: &Head) -> BlockBuilder {
-        let bytes = vec![0; BLOCK_HEADER_BYTES];
-        BlockBuilder { bytes, records: Vec::new(), after: *after, fault: None }
+        BlockBuilder::expecting(after, 0)
+    }
+
+    /// The same with room for about so many records.
+    pub fn expecting(after: &Head, records: usize) -> BlockBuilder {
+        let room = records.saturating_mul(RECORD_BYTES_USUAL).min(BLOCK_BYTES_MAX);
+        let mut bytes = Vec::with_capacity(room.saturating_add(BLOCK_HEADER_BYTES));
+        bytes.resize(BLOCK_HEADER_BYTES, 0);
+        BlockBuilder { bytes, records: Vec::with_capacity(records), after: *after, fault: None }
     }
 
     /// Adds the next record, or hands it back when the block is full. A record that could stand
@@ -498,6 +517,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.finalize()
 }
 
-fn hash(bytes: &[u8]) -> ChainHash {
+pub(super) fn hash(bytes: &[u8]) -> ChainHash {
     ChainHash(Sha256::digest(bytes).into())
 }

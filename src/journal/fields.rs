@@ -3,7 +3,8 @@
 
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::command::{
-    Command, Condition, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce, TradingMode,
+    Command, Condition, Conversion, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    TradingMode,
 };
 use crate::exchange::fees::FeeRate;
 use crate::exchange::ids::Token;
@@ -19,7 +20,7 @@ const CURRENCY_LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
 
 /// The record kinds of format version 1: number, version of the body, name. Numbers are never
 /// given twice.
-pub const KINDS: [(u16, u16, &str); 27] = [
+pub const KINDS: [(u16, u16, &str); 28] = [
     (1, 1, "open_venue"),
     (2, 1, "create_user"),
     (3, 1, "add_key"),
@@ -47,6 +48,7 @@ pub const KINDS: [(u16, u16, &str); 27] = [
     (25, 1, "set_venue_mode"),
     (26, 1, "set_user_mode"),
     (27, 1, "set_exposure_limit"),
+    (28, 1, "convert"),
 ];
 
 /// The number of a command's kind.
@@ -79,6 +81,7 @@ pub const fn kind_of(command: &Command) -> u16 {
         Command::SetVenueMode { .. } => 25,
         Command::SetUserMode { .. } => 26,
         Command::SetExposureLimit { .. } => 27,
+        Command::Convert(_) => 28,
     }
 }
 
@@ -94,6 +97,7 @@ pub fn check(command: &Command) -> Result<(), BadField> {
         Command::OpenVenue(rules) => venue(rules),
         Command::Deposit { amount, .. } | Command::Withdraw { amount, .. } => positive(*amount),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
+        | Command::Convert(Conversion { quantity, .. })
         | Command::AmendOrder { quantity: Some(quantity), .. } => order_quantity(*quantity),
         Command::SetExposureLimit { limit: Some(limit), .. } if limit.is_negative() => {
             Err(BadField("limit"))

@@ -57,7 +57,7 @@ pub fn import(
         return Err(ImportError::NotEmpty(data.to_owned()));
     }
     fs::create_dir_all(data)?;
-    let locked = lock(data)?;
+    let locked = claim(data)?;
     // What an interrupted import left.
     clear(data)?;
     let unfinished = data.join(UNFINISHED_FILE);
@@ -73,6 +73,16 @@ pub fn import(
         Err(_) => drop(clear(data)),
     }
     imported
+}
+
+/// Takes the directory's lock. Only then is it known that it holds nothing: until then another
+/// process may have made a journal in it.
+fn claim(data: &Path) -> Result<File, ImportError> {
+    let locked = lock(data)?;
+    if holds_something(data)? {
+        return Err(ImportError::NotEmpty(data.to_owned()));
+    }
+    Ok(locked)
 }
 
 fn fill(
@@ -155,4 +165,20 @@ fn sync_folder(data: &Path) -> io::Result<()> {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use super::*;
+    use crate::journal::sled::SledJournal;
+
+    #[test]
+    fn a_journal_made_just_before_the_lock_was_taken_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(claim(dir.path()).is_ok());
+        drop(SledJournal::open(dir.path()).unwrap());
+        assert!(matches!(claim(dir.path()), Err(ImportError::NotEmpty(_))));
+    }
 }

@@ -17,6 +17,7 @@ pub mod record;
 pub mod recovery;
 pub mod salvage;
 pub mod scrape;
+mod sled_log;
 pub mod sled;
 pub mod snapshot;
 pub mod store;

@@ -109,7 +109,7 @@ fn write_blocks(
 }
 
 /// Makes a file's name durable.
-pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     let whole = path.canonicalize()?;
     whole.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }

@@ -93,7 +93,24 @@ pub enum EncodeError {
 /// that cannot be written never shares a block with those that can.
 pub fn admit(asked: &Asked) -> Result<(), EncodeError> {
     let Asked { once, command } = asked;
+    if is_small(command) {
+        let kind = fields::kind_of(command);
+        return fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field));
+    }
     encode(command, once.as_deref(), TimeMs::default(), &mut Vec::new(), RECORD_BYTES_MAX)
+}
+
+/// Whether a command holds no texts: its record is some hundred bytes, whatever it says. These are
+/// what a busy venue is asked, and need not be spelled twice.
+const fn is_small(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::PlaceOrder(_)
+            | Command::AmendOrder { .. }
+            | Command::CancelOrder { .. }
+            | Command::CancelOrders { .. }
+            | Command::Heartbeat { .. }
+    )
 }
 
 /// Appends a record's bytes to `out`, which grows to `bytes_max` at most; as it was on error.
@@ -294,6 +311,7 @@ struct CreateEventV1<'a> {
     images: Vec<&'a str>,
     highlighted: bool,
     categories: Vec<u32>,
+    mutually_exclusive: bool,
 }
 #[derive(Encode, BorrowDecode)]
 struct CreateMarketV1<'a> {
@@ -418,4 +436,11 @@ struct SetUserModeV1 {
 struct SetExposureLimitV1 {
     user: u32,
     limit: Option<i64>,
+}
+#[derive(Encode, Decode)]
+struct ConvertV1 {
+    user: u32,
+    event: u32,
+    markets: Vec<u32>,
+    quantity: u64,
 }

@@ -10,7 +10,7 @@ use crate::exchange::Exchange;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
 use crate::exchange::invariant::Broken;
-use crate::exchange::results::{Results, ResultsHash, ResultsLog};
+use crate::exchange::results::{Here, Results, ResultsHash, ResultsLog, Seal};
 use crate::exchange::units::Sequence;
 
 /// Blocks that may stand between the one whose results a block records and that block itself. A
@@ -115,12 +115,16 @@ pub enum Stop<S> {
 
 /// An exchange, and what its records came to block by block.
 #[derive(Debug, Clone)]
-pub struct Replayer {
+pub struct Replayer<S = Here> {
     exchange: Exchange,
-    log: ResultsLog,
+    log: ResultsLog<S>,
     /// Results at the ends of blocks, oldest first: the last that a block recorded, or those it
-    /// began with, and every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
+    /// began with, and every later one that is known. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
     ends: VecDeque<Results>,
+    /// Blocks after those whose results are not hashed yet.
+    unknown: usize,
+    /// The last record of the last block applied.
+    ended: Sequence,
     /// Before this nothing is known.
     began: Sequence,
 }
@@ -137,9 +141,26 @@ impl Replayer {
     pub fn resume(exchange: Exchange, results: ResultsHash) -> Replayer {
         let end = Results { through: exchange.sequence(), hash: results };
         let (log, ends) = (ResultsLog::resume(end), VecDeque::from([end]));
-        Replayer { exchange, log, ends, began: end.through }
+        let (ended, began) = (end.through, end.through);
+        Replayer { exchange, log, ends, unknown: 0, ended, began }
     }
 
+    /// Between two blocks: has the results hashed elsewhere from now on. `seal` goes on after
+    /// [`Replayer::results`].
+    pub fn sealed_by<S: Seal>(self, seal: S) -> Replayer<S> {
+        let Replayer { exchange, log: _, ends, unknown, ended, began } = self;
+        let log = ResultsLog::sealed_by(seal, ended);
+        Replayer { exchange, log, ends, unknown, ended, began }
+    }
+
+    /// What the records up to the last one applied came to. Costs a copy of the hash's state
+    /// within a block, nothing at its end.
+    pub fn results(&self) -> Results {
+        self.log.latest()
+    }
+}
+
+impl<S: Seal> Replayer<S> {
     /// The state after the last record applied.
     pub const fn exchange(&self) -> &Exchange {
         &self.exchange
@@ -150,16 +171,35 @@ impl Replayer {
         self.exchange
     }
 
-    /// What the records up to the last one applied came to. Costs a copy of the hash's state
-    /// within a block, nothing at its end.
-    pub fn results(&self) -> Results {
-        self.log.latest()
-    }
-
     /// The last record whose results a block applied so far records, and rightly; where it began
     /// if there is none.
     pub fn confirmed(&self) -> Sequence {
         self.ends.front().map_or(self.began, |end| end.through)
+    }
+
+    /// The latest results at the end of a block that are known by now.
+    pub fn known(&self) -> Results {
+        self.ends.back().copied().unwrap_or(Results::NONE)
+    }
+
+    /// Waits for the results of all blocks applied.
+    ///
+    /// # Errors
+    /// Whoever hashes them is gone.
+    pub fn settle(&mut self) -> Result<Results, ReplayFault> {
+        self.learn(self.ended)?;
+        Ok(self.known())
+    }
+
+    /// Hashes here again, all results being known.
+    ///
+    /// # Errors
+    /// As [`Replayer::settle`].
+    pub fn settled(mut self) -> Result<Replayer, ReplayFault> {
+        let end = self.settle()?;
+        let Replayer { exchange, log: _, ends, unknown, ended, began } = self;
+        let log = ResultsLog::resume(end);
+        Ok(Replayer { exchange, log, ends, unknown, ended, began })
     }
 
     /// Compares the results that a block records, then applies those of its records that were not
@@ -175,7 +215,7 @@ impl Replayer {
         effects: &mut Vec<Effect>,
         listener: &mut L,
     ) -> Result<(), Stop<L::Stop>> {
-        if block.last() <= self.log.sealed().through {
+        if block.last() <= self.ended {
             return Ok(());
         }
         self.compare(block).map_err(Stop::Fault)?;
@@ -192,8 +232,27 @@ impl Replayer {
             self.log.push(record, effects);
             listener.after(&self.exchange, record, effects).map_err(Stop::Listener)?;
         }
-        let end = self.log.seal();
+        self.log.end();
+        self.ended = block.last();
+        self.unknown = self.unknown.saturating_add(1);
+        while let Some(end) = self.log.next(false) {
+            self.learned(end);
+        }
+        Ok(())
+    }
+
+    fn learned(&mut self, end: Results) {
         self.ends.push_back(end);
+        self.unknown = self.unknown.saturating_sub(1);
+    }
+
+    /// Waits for results up to this record, if they are on their way.
+    fn learn(&mut self, through: Sequence) -> Result<(), ReplayFault> {
+        while self.unknown > 0 && self.known().through < through {
+            let (at, broken) = (self.ended, Broken::Unhashed);
+            let end = self.log.next(true).ok_or(ReplayFault::Broken { at, broken })?;
+            self.learned(end);
+        }
         Ok(())
     }
 
@@ -202,6 +261,7 @@ impl Replayer {
     fn compare(&mut self, block: &Block) -> Result<(), ReplayFault> {
         let (first, recorded) = (block.first(), block.recorded());
         let through = recorded.through;
+        self.learn(through)?;
         let confirmed = self.confirmed();
         if through >= self.began || confirmed != self.began {
             let place = self.ends.iter().position(|end| end.through == through);
@@ -212,7 +272,7 @@ impl Replayer {
             }
             self.ends.drain(..place);
         }
-        if self.ends.len() > RESULTS_LAG_BLOCKS_MAX.saturating_add(1) {
+        if self.ends.len().saturating_add(self.unknown) > RESULTS_LAG_BLOCKS_MAX.saturating_add(1) {
             return Err(ReplayFault::ResultsLag { block: first, through });
         }
         Ok(())

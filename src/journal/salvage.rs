@@ -80,6 +80,21 @@ pub enum SalvageError {
     /// A server has the directory open.
     #[error("OPEN_LOCKED: {0} is in use by another process")]
     Locked(PathBuf),
+    /// The archive's first block is not that of the directory.
+    #[error(
+        "SALVAGE_OTHER_VENUE: {archive} is of another journal than {data}: its first block is \
+         {archived}, the directory's {stored}"
+    )]
+    OtherVenue {
+        /// The archive.
+        archive: PathBuf,
+        /// The directory.
+        data: PathBuf,
+        /// Hash of the archive's first block.
+        archived: ChainHash,
+        /// Hash of the directory's.
+        stored: ChainHash,
+    },
     /// A file system failed.
     #[error("SALVAGE_FAILED: {path}: {error}")]
     Io {
@@ -151,7 +166,7 @@ impl Salvage {
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
         let marker = marker(&data.join(MARKER_FILE), &mut faults);
         let witness = witness(&data.join(WITNESS_FILE), &mut faults);
-        Ok(Salvage {
+        let mut salvage = Salvage {
             archive: SoundBlocks::of(files),
             archived: None,
             archive_last: Sequence::ZERO,
@@ -165,7 +180,30 @@ impl Salvage {
             covered: Vec::new(),
             faults,
             _lock: lock,
-        })
+        };
+        salvage.same_venue(archive.unwrap_or(data), data)?;
+        Ok(salvage)
+    }
+
+    /// Whether the archive and the directory begin with the same block, as far as both do.
+    fn same_venue(&mut self, archive: &Path, data: &Path) -> Result<(), SalvageError> {
+        let first = Head::START.sequence.next();
+        let Some(archived) = self.archived(first) else { return Ok(()) };
+        let known = archived.hash();
+        self.archived = Some(archived);
+        let in_file = self.in_file.get(&first).into_iter().flatten().map(|held| held.hash);
+        let mut stored: Vec<ChainHash> = in_file.collect();
+        stored.extend(self.stored(first).map(|block| block.hash()));
+        // A first block that was refused may lie beside the one that was kept.
+        match stored.first() {
+            Some(stored_first) if !stored.contains(&known) => Err(SalvageError::OtherVenue {
+                archive: archive.to_owned(),
+                data: data.to_owned(),
+                archived: known,
+                stored: *stored_first,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The next block of the chain, from whichever source has it.

@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem::Finder;
+
 use super::block::{self, BLOCK_BYTES_MAX, Block, MAGIC, RawBlock};
 use super::member::{
     MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader, Members, UnpackError,
@@ -30,11 +32,11 @@ pub struct Scraped {
 /// Every sound block in `bytes`, and the byte up to which nothing more can begin that would end
 /// inside: what follows is to be looked through again with what comes after it.
 pub fn sound_blocks(bytes: &[u8], last: bool) -> (Vec<Scraped>, usize) {
+    let magic = Finder::new(&MAGIC);
     let (mut found, mut at) = (Vec::new(), 0_usize);
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let next = rest.windows(MAGIC.len()).position(|window| window == MAGIC);
-        let Some(next) = next else {
+        let Some(next) = magic.find(rest) else {
             let tail = bytes.len().saturating_sub(MAGIC.len());
             return (found, at.max(tail));
         };

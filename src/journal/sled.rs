@@ -14,6 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::recovery::Reason;
+use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
 };
@@ -122,6 +124,9 @@ impl SledStore {
         if any_file(&blobs).map_err(opening)? {
             return Err(OpenError::Blobs(blobs));
         }
+        if complete {
+            refuse_torn(&dir, &witness_path)?;
+        }
         if complete && refusal_stands(&marker_path).map_err(opening)? {
             rewrite(&database).map_err(opening)?;
         }
@@ -198,18 +203,7 @@ impl BlockStore for SledStore {
     }
 
     fn witness(&self) -> Result<Option<Witness>, StoreError> {
-        let mut newest: Option<Witness> = None;
-        for offset in [0, WITNESS_SLOT_OFFSET] {
-            let mut bytes = [0; SLOT_BYTES];
-            match self.witness.read_exact_at(&mut bytes, offset) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
-                Err(error) => return Err(StoreError::new(Step::Attest, error)),
-            }
-            let found = Witness::decode(&bytes);
-            newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
-        }
-        Ok(newest)
+        newest_witness(&self.witness).map_err(|error| StoreError::new(Step::Attest, error))
     }
 
     fn attest(&mut self, witness: Witness) -> Result<(), StoreError> {
@@ -386,7 +380,7 @@ pub(super) fn caught<T>(
     call: impl FnOnce() -> sled::Result<T>,
 ) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| StoreError::new(step, error)),
+        Ok(result) => result.map_err(|error| StoreError::new(step, in_words(&error))),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -405,6 +399,17 @@ fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> 
     let number = <[u8; 8]>::try_from(&*key)
         .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
     Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
+}
+
+/// sled's errors in words of ours: its own name its sources and its code.
+fn in_words(error: &sled::Error) -> String {
+    match error {
+        sled::Error::Io(error) => format!("the store could not use its files: {error}"),
+        sled::Error::Corruption { .. } => "the store's files are damaged".to_owned(),
+        sled::Error::Unsupported(_) => "the store's files are of another form".to_owned(),
+        sled::Error::CollectionNotFound(_) => "the store has no tree of blocks".to_owned(),
+        sled::Error::ReportableBug(_) => "the store met a state that cannot be".to_owned(),
+    }
 }
 
 pub(super) fn opening(error: io::Error) -> OpenError {
@@ -439,6 +444,34 @@ pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()?;
     }
     Ok(())
+}
+
+/// The newer of the sound slots.
+fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
+    let mut newest: Option<Witness> = None;
+    for offset in [0, WITNESS_SLOT_OFFSET] {
+        let mut bytes = [0; SLOT_BYTES];
+        match file.read_exact_at(&mut bytes, offset) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            Err(error) => return Err(error),
+        }
+        let found = Witness::decode(&bytes);
+        newest = found.filter(|f| newest.is_none_or(|n| n.last < f.last)).or(newest);
+    }
+    Ok(newest)
+}
+
+/// Refuses a store in which sled would not find the block that was acknowledged last. It is not
+/// opened then, because sled overwrites what stands behind the damage.
+fn refuse_torn(dir: &Path, witness: &Path) -> Result<(), OpenError> {
+    let witness = File::open(witness).and_then(|file| newest_witness(&file)).map_err(opening)?;
+    let witness = witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))?;
+    let none = witness.last == Sequence::ZERO;
+    if none || sled_log::reaches(dir, SEGMENT_BYTES, witness).map_err(opening)? {
+        return Ok(());
+    }
+    Err(OpenError::Torn { known: witness.last })
 }
 
 /// Whether an append failed before this start.

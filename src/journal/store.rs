@@ -130,6 +130,16 @@ pub enum OpenError {
          again, or delete it"
     )]
     Unfinished(PathBuf),
+    /// The store's own log does not verify as far as the block that was acknowledged last. It was
+    /// not opened: that would overwrite what can still be salvaged.
+    #[error(
+        "RECOVERY_TORN: record {known} was acknowledged, and the store's log does not verify as \
+         far as that; nothing was touched, see `openoutcry-replay salvage`"
+    )]
+    Torn {
+        /// Last record known to have been acknowledged.
+        known: Sequence,
+    },
     /// The store has files that are never synced to disk: its blocks cannot be trusted.
     #[error("OPEN_BLOBS: {0} is not empty; the store keeps nothing durable there")]
     Blobs(PathBuf),

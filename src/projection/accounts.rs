@@ -132,7 +132,7 @@ impl Accounts {
         self.venue_mode
     }
 
-    /// All fees that trades have cost, which are the operator's.
+    /// All fees that trades have cost, and what converted sets have left: the operator's.
     pub const fn fees(&self) -> MoneySum {
         self.fees
     }
@@ -190,6 +190,10 @@ impl Accounts {
             Effect::AccountChanged { user, available, reserved } => {
                 let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
                 row.balance = Balance { available: *available, reserved: *reserved };
+                Ok(())
+            }
+            Effect::SetsSettled { surplus, .. } => {
+                self.fees = self.fees.plus(*surplus)?;
                 Ok(())
             }
             Effect::TradeMade(trade) => {

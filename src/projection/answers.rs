@@ -13,9 +13,9 @@ use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, Orders};
 use crate::exchange::command::{PlaceOrder, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{CategoryNo, KeyNo};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet};
 use crate::exchange::standing::Heartbeat;
-use crate::exchange::units::{Ratio, Sequence, TimeMs};
+use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 
 /// Answers looked at for forgetting with each record: more than one record can add.
 const LOOKED_AT_PER_RECORD: usize = 64;
@@ -41,17 +41,49 @@ pub enum Kept {
     Event(EventRow),
     /// A market that was created or moved, and the displayed probability of yes.
     Market(MarketRow, Ratio),
+    /// A conversion.
+    Converted(Converted),
     /// Nothing beyond that it was done.
     Done,
+}
+
+/// What a conversion took and gave. What is held and owned after it is told elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// The record that did it.
+    pub sequence: Sequence,
+    /// Event.
+    pub event: EventNo,
+    /// The markets of which no contracts were given.
+    pub markets: MarketSet,
+    /// Contracts given of each, and got of each other market of the event.
+    pub quantity: Lots,
+    /// Money got.
+    pub cash: Money,
+}
+
+impl Converted {
+    /// The conversion that a record made.
+    pub fn of(applied: &Applied<'_>) -> Option<Converted> {
+        applied.effects.iter().find_map(|effect| match effect {
+            Effect::Converted { user: _, event, markets, quantity, cash } => Some(Converted {
+                sequence: applied.sequence,
+                event: *event,
+                markets: markets.clone(),
+                quantity: *quantity,
+                cash: *cash,
+            }),
+            _ => None,
+        })
+    }
 }
 
 impl Kept {
     /// What the answer to this record is made of.
     pub(super) fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
-        applied
-            .effects
-            .iter()
-            .find_map(|effect| Kept::of_effect(effect, view))
+        let of_effect = |effect| Kept::of_effect(effect, view);
+        (applied.effects.iter().find_map(of_effect))
+            .or_else(|| Converted::of(applied).map(Kept::Converted))
             .unwrap_or(Kept::Done)
     }
 

@@ -329,6 +329,7 @@ mod tests {
 
     fn event(event: u32) -> Effect {
         let draft = EventDraft {
+            mutually_exclusive: false,
             titles: Localized::default(),
             sub_titles: Localized::default(),
             descriptions: Localized::default(),

@@ -90,7 +90,8 @@ pub struct Positions {
     index: FxHashMap<Key, usize>,
     /// How the markets ended that did.
     ends: FxHashMap<MarketNo, End>,
-    /// Yes contracts held in each market; of no there are as many at the end of each record.
+    /// Yes contracts held in each market; of no there are as many at the end of each record, those
+    /// counted in that the venue holds for converted sets.
     interest: Vec<Lots>,
     changes: u64,
 }

@@ -1,8 +1,13 @@
 //! The probability that is displayed for a market (semantics 3).
 
-use super::catalogue::MarketRow;
+use super::ReadModel;
+use super::catalogue::{EventRow, MarketRow};
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::units::{Lots, Money, Overflow, Ratio, SettlementPrice, Tick};
+use crate::exchange::command::Direction;
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::units::{
+    LOTS_PER_CONTRACT, Lots, Money, Overflow, Ratio, SettlementPrice, Tick,
+};
 
 /// The widest spread, in ticks, whose midpoint still says something: 0.10.
 const SPREAD_TICKS_MAX: u8 = 10;
@@ -63,6 +68,38 @@ impl Quote {
                 both.share(Lots::new(1), Lots::new(2))
             }
         }
+    }
+}
+
+/// What a yes contract of each market of a mutually exclusive event costs together: a set pays 1.00
+/// if one of them wins. More than a set is sold for, or less than one is bought for, is a gain for
+/// whoever takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldQuote {
+    /// What a set would be sold for; `None` where not each of the markets has a bid.
+    pub bid: Option<Money>,
+    /// What a set would be bought for; `None` where not each of the markets has an ask.
+    pub ask: Option<Money>,
+}
+
+impl ReadModel {
+    /// What the field of an event costs; `None` where its markets do not exclude each other. A
+    /// market that has paid out counts with what it paid; one that takes no orders has neither bid
+    /// nor ask. O(markets).
+    pub fn field(&self, event: &EventRow) -> Option<FieldQuote> {
+        let sum = |side: Direction| {
+            let one = Lots::new(LOTS_PER_CONTRACT);
+            let prices = event.markets.iter().map(|market| {
+                let row = self.catalogue.market(*market)?;
+                let best = || self.depth.best(*market, side).map(SettlementPrice::from);
+                let trades = row.status == MarketStatus::Active;
+                row.settled_at.or_else(|| best().filter(|_| trades))?.times(one).ok()
+            });
+            let total = prices.reduce(|sum, price| sum?.plus(price?).ok());
+            total.flatten()
+        };
+        let field = || FieldQuote { bid: sum(Direction::Up), ask: sum(Direction::Down) };
+        event.draft.mutually_exclusive.then(field)
     }
 }
 

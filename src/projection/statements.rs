@@ -12,7 +12,7 @@ use super::fault::{Fault, Faults};
 use super::history::History;
 use super::history::stream::{Newest, Streams};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{EventNo, MarketNo, OrderNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Money, Sequence, TimeMs};
 
@@ -45,6 +45,9 @@ pub enum Cause {
     Traded(Subject),
     /// Contracts that an order no longer needs as its backing met their opposites: 1.00 a pair.
     Merged(Subject),
+    /// No contracts of an event's markets were exchanged for what they are worth together, and
+    /// yes contracts got for them met their opposites.
+    Converted(EventNo),
     /// What an order's trade cost besides.
     Fee(Subject),
     /// A settled market paid for the contracts held.
@@ -64,6 +67,7 @@ impl Cause {
             Cause::Amended(_) => "ORDER_AMENDED",
             Cause::Traded(_) => "TRADE",
             Cause::Merged(_) => "MERGE",
+            Cause::Converted(_) => "CONVERSION",
             Cause::Fee(_) => "FEE",
             Cause::Settled(_) => "SETTLEMENT",
             Cause::Voided(_) => "VOID",
@@ -79,8 +83,17 @@ impl Cause {
             | Cause::Traded(subject)
             | Cause::Merged(subject)
             | Cause::Fee(subject) => Some(subject),
-            Cause::Deposited | Cause::Withdrawn | Cause::Settled(_) | Cause::Voided(_) => None,
+            Cause::Deposited
+            | Cause::Withdrawn
+            | Cause::Converted(_)
+            | Cause::Settled(_)
+            | Cause::Voided(_) => None,
         }
+    }
+
+    /// The event in which contracts were converted.
+    pub const fn event(self) -> Option<EventNo> {
+        if let Cause::Converted(event) = self { Some(event) } else { None }
     }
 
     /// The market that paid out.
@@ -290,6 +303,7 @@ impl Statements {
                 let (inside, outside) = (Cause::Released(order), Cause::Merged(order));
                 *why = Why { inside: Some(inside), outside: Some(outside), fee: NO_FEE };
             }
+            Effect::Converted { event, .. } => *why = both(Cause::Converted(*event)),
             Effect::MarketMoved { to, .. } => *voided = *to == MarketStatus::Voided,
             Effect::PositionSettled { market, .. } => {
                 *why = both(if *voided { Cause::Voided(*market) } else { Cause::Settled(*market) });

@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it stands")]
 
 mod door;
+mod lists;
 mod socket;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
@@ -81,19 +82,13 @@ impl Venue {
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Came {
         let (parts, body) = self.door.answer(request).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         Came { status: parts.status.as_u16(), head: Response::from_parts(parts, ()), json }
     }
 
     async fn call(&self, key: &str, method: Method, path: &str, body: Option<Value>) -> Came {
-        let body = body.map(|body| body.to_string()).unwrap_or_default();
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("/api/v1{path}"))
-            .header("x-api-key", key)
-            .header("content-length", body.len())
-            .body(Full::new(Bytes::from(body)));
-        self.send(request.unwrap()).await
+        self.send(request(key, method, path, body)).await
     }
 
     async fn get(&self, key: &str, path: &str) -> Came {
@@ -141,6 +136,16 @@ impl Venue {
     async fn place(&self, key: &str, order: Value) -> Came {
         self.call(key, Method::POST, "/trading/orders", Some(order)).await
     }
+}
+
+fn request(key: &str, method: Method, path: &str, body: Option<Value>) -> Request<Full<Bytes>> {
+    let body = body.map(|body| body.to_string()).unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/api/v1{path}"))
+        .header("x-api-key", key)
+        .header("content-length", body.len());
+    request.body(Full::new(Bytes::from(body))).unwrap()
 }
 
 fn order(market: &str, side: &str, outcome: &str, price: &str, quantity: &str) -> Value {

@@ -54,7 +54,7 @@ impl Connection {
         let first = self.line()?;
         let status = first.split(' ').nth(1).and_then(|word| word.parse().ok());
         let mut status = status.ok_or_else(|| Error::new(ErrorKind::InvalidData, first))?;
-        let (mut sequence, mut length) = (0, 0);
+        let (mut sequence, mut length, mut chunked) = (0, 0, false);
         loop {
             let line = self.line()?;
             let Some((name, value)) = line.split_once(':') else { break };
@@ -62,16 +62,35 @@ impl Connection {
             match name.to_ascii_lowercase().as_str() {
                 "sequence" => sequence = number(),
                 "content-length" => length = number(),
+                "transfer-encoding" => chunked = true,
                 _ => {}
             }
         }
-        let mut body = vec![0; usize::try_from(length).unwrap()];
-        self.stream.read_exact(&mut body)?;
+        let mut body = Vec::new();
+        if chunked {
+            while self.chunk(&mut body)? {}
+        } else {
+            self.take(length, &mut body)?;
+        }
         let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
         if status == 204 {
             status = 200;
         }
         Ok(Reply { status, sequence, body })
+    }
+
+    /// Reads a chunk of a long list; says whether it was not the end.
+    fn chunk(&mut self, body: &mut Vec<u8>) -> io::Result<bool> {
+        let size = u64::from_str_radix(&self.line()?, 16);
+        let size = size.map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+        self.take(size, body)?;
+        self.line()?;
+        Ok(size > 0)
+    }
+
+    fn take(&mut self, length: u64, body: &mut Vec<u8>) -> io::Result<()> {
+        let came = self.stream.by_ref().take(length).read_to_end(body)?;
+        if came as u64 == length { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     /// A line of the head without its end; a line cut short is no line.

@@ -283,6 +283,20 @@ fn nothing_panics_can_fail() {
 }
 
 #[test]
+fn no_result_is_ignored() {
+    hold(&product(), rules::ignored);
+}
+
+#[test]
+fn no_result_is_ignored_can_fail() {
+    let rule = rules::ignored;
+    let good = "let _lock = a()?; let (_, b) = c;\n#[cfg(test)]\nmod t { fn f() { let _ = a(); } }";
+    for bad in ["let _ = write!(a, \"b\");", "let _: Result<(), E> = a();", "if let _ = a() {}"] {
+        guard("src/a.rs", bad, good, rule);
+    }
+}
+
+#[test]
 fn nothing_is_promised() {
     hold(&everything(), rules::promises);
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::effect::{Effect, Party};
+use openoutcry::exchange::ids::MarketSet;
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::Money;
+use openoutcry::exchange::units::{Lots, Money};
 use openoutcry::journal::fields::KINDS;
 
 /// Refusals that random commands cannot meet: the venue of a run is open, and not that large, and
@@ -13,14 +14,13 @@ use openoutcry::journal::fields::KINDS;
 const OUT_OF_REACH: [Reject; 3] = [Reject::VenueNotOpen, Reject::VenueFull, Reject::TooManyNames];
 
 /// What a long run must have seen at least once, besides every kind of command and every refusal.
-const EXPECTED: [&str; 44] = [
+const EXPECTED: [&str; 43] = [
     "amended false then cancelled",
     "amended false then rested",
     "amended false then traded",
     "amended true",
     "cancelled Expired by AdvanceClock",
     "cancelled Expired by CancelOrder",
-    "cancelled Expired by CloseMarket",
     "cancelled Expired by PlaceOrder",
     "cancelled FokNotFillable by PlaceOrder",
     "cancelled HeartbeatExpired by AdvanceClock",
@@ -30,7 +30,6 @@ const EXPECTED: [&str; 44] = [
     "cancelled IocRemainder by PlaceOrder",
     "cancelled MarketClosed by AdvanceClock",
     "cancelled MarketClosed by CancelOrder",
-    "cancelled MarketClosed by CancelOrders",
     "cancelled MarketClosed by CloseMarket",
     "cancelled MarketClosed by ResolveMarket",
     "cancelled MarketVoided by VoidMarket",
@@ -41,6 +40,7 @@ const EXPECTED: [&str; 44] = [
     "charged both",
     "charged nobody",
     "charged the taker",
+    "converted one",
     "moved ACTIVE to CLOSED",
     "moved ACTIVE to SUSPENDED",
     "moved ACTIVE to VOIDED",
@@ -58,6 +58,21 @@ const EXPECTED: [&str; 44] = [
     "repeated PlaceOrder under a key",
     "swept 3 or more",
     "traded",
+];
+
+/// What a long run of conversions must have seen.
+pub const OF_CONVERSIONS: [&str; 11] = [
+    "converted all",
+    "converted and merged",
+    "converted at a profit",
+    "converted one",
+    "converted some",
+    "refused EVENT_ALREADY_WON",
+    "refused EVENT_NOT_CONVERTIBLE",
+    "refused EVENT_NOT_EXCLUSIVE",
+    "refused INSUFFICIENT_CONTRACTS",
+    "sets left nothing",
+    "sets left something",
 ];
 
 /// The name of a record's kind as that of its command: `place_order` is `PlaceOrder`.
@@ -113,6 +128,13 @@ impl Census {
                     self.see(format!("moved {} to {}", from.name(), to.name()));
                 }
                 Effect::PositionSettled { .. } => self.see("paid".to_owned()),
+                Effect::Converted { markets, quantity, .. } => {
+                    self.count_converted(markets, *quantity, effects);
+                }
+                Effect::SetsSettled { surplus, .. } => {
+                    let left = surplus.get() > 0;
+                    self.see(format!("sets left {}", if left { "something" } else { "nothing" }));
+                }
                 _ => {}
             }
         }
@@ -121,6 +143,27 @@ impl Census {
         }
         if matches!(record.command, Command::AmendOrder { .. }) {
             self.count_amended(effects);
+        }
+    }
+
+    fn count_converted(&mut self, given: &MarketSet, quantity: Lots, effects: &[Effect]) {
+        let given = given.as_slice();
+        let holdings = effects.iter().filter_map(|effect| match effect {
+            Effect::PositionChanged { market, yes, .. } => Some((market, yes)),
+            _ => None,
+        });
+        let received: Vec<_> = holdings.filter(|(market, _)| !given.contains(market)).collect();
+        let how_many = match (given.len(), received.len()) {
+            (_, 0) => "all",
+            (1, _) => "one",
+            _ => "some",
+        };
+        self.see(format!("converted {how_many}"));
+        if received.iter().any(|(_, yes)| yes.held < quantity) {
+            self.see("converted and merged".to_owned());
+        }
+        if given.len() > 1 && received.iter().any(|(_, yes)| yes.cost.get() == 0) {
+            self.see("converted at a profit".to_owned());
         }
     }
 
@@ -143,13 +186,19 @@ impl Census {
     /// What a long run should have seen and has not.
     pub fn missing(&self) -> Vec<String> {
         let refusals = Reject::ALL.iter().filter(|reject| !OUT_OF_REACH.contains(reject));
-        let expected = EXPECTED.iter().map(ToString::to_string);
-        let kinds = KINDS.iter().map(|(_, _, kind)| format!("asked {}", camel(kind)));
-        expected
-            .chain(kinds)
-            .chain(refusals.map(|reject| format!("refused {}", reject.code())))
-            .filter(|what| !self.seen.contains_key(what))
-            .collect()
+        let refused =
+            refusals.map(|reject| format!("refused {}", reject.code())).collect::<Vec<_>>();
+        let kinds: Vec<String> =
+            KINDS.iter().map(|(_, _, kind)| format!("asked {}", camel(kind))).collect();
+        let kinds = kinds.iter().map(String::as_str);
+        let all = EXPECTED.into_iter().chain(kinds).chain(refused.iter().map(String::as_str));
+        self.missing_of(all)
+    }
+
+    /// What of these it has not seen.
+    pub fn missing_of<'a>(&self, all: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let unseen = |what: &&str| !self.seen.contains_key(*what);
+        all.into_iter().filter(unseen).map(str::to_owned).collect()
     }
 
     /// The counts, a line each.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::{Direction, Record};
 use openoutcry::exchange::effect::{Effect, Holding};
+use openoutcry::exchange::ids::{EventNo, MarketNo};
 use openoutcry::exchange::units::{Lots, Money, MoneySum};
 
 use crate::naive::Naive;
@@ -153,14 +154,18 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
     }
     let mut pairs = 0;
     for (market, (yes, no)) in yes_no {
+        let no = no + twin.venue_sets(MarketNo(market));
         if yes != no {
             return Err(format!("market {market}: {yes} yes lots, {no} no lots"));
         }
         pairs += yes;
     }
-    let (fees, supply) = (twin.ledger.fees, twin.ledger.supply);
-    if cash + pairs * PAIR + fees != supply {
-        return Err(format!("money: {cash} + {pairs} pairs + {fees} in fees is not {supply}"));
+    venue_is_never_short(twin)?;
+    let events = (0..twin.events_count()).map(EventNo);
+    let venue = twin.ledger.fees + events.map(|event| twin.venue_purse(event)).sum::<i128>();
+    if cash + pairs * PAIR + venue != twin.ledger.supply {
+        let supply = twin.ledger.supply;
+        return Err(format!("money: {cash} + {pairs} pairs + {venue} is not {supply}"));
     }
     for (number, market) in (0_u32..).zip(&twin.markets) {
         let best = |direction: Direction| market.book.side(direction).first().map(|p| p.price);
@@ -183,6 +188,19 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
         }
     }
     backed_exactly(twin, &reserved, &locked)
+}
+
+/// Whatever the markets still end at, the venue can pay: its debt is never more than what its no
+/// contracts are worth at least.
+fn venue_is_never_short(twin: &Naive) -> Result<(), String> {
+    for event in (0..twin.events_count()).map(EventNo) {
+        let (least, debt) = (twin.venue_sets_worth(event), -twin.venue_purse(event));
+        if debt > least {
+            return Err(format!("{event:?}: the venue owes {debt} and is sure of {least}"));
+        }
+    }
+    let fees = twin.ledger.fees;
+    if fees < 0 { Err("the operator has less than nothing".to_owned()) } else { Ok(()) }
 }
 
 /// Reserved money and locked contracts are those that resting orders name, no more, no less.

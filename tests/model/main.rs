@@ -18,12 +18,13 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use openoutcry::exchange::script;
 
-use census::Census;
-use commands::strategies::step;
+use census::{Census, OF_CONVERSIONS};
+use commands::Step;
+use commands::strategies::{step, step_of_conversions};
 use duel::Duel;
 
 /// Commands of the seeded run unless the environment says otherwise.
-const COMMANDS_COUNT: u64 = 20_000;
+const COMMANDS_COUNT: u64 = 30_000;
 /// Seed of the seeded run unless the environment says otherwise.
 const SEED: u64 = 7;
 /// Commands that one venue of the seeded run sees before the next begins.
@@ -43,12 +44,24 @@ proptest! {
     fn short_sequences_are_answered_alike(
         steps in prop::collection::vec(step(), 1..80),
     ) {
-        let mut duel = Duel::opened();
-        for step in &steps {
-            let same = duel.take(step).and_then(|_| duel.check());
-            prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), duel.script());
-        }
+        answered_alike(&steps)?;
     }
+
+    #[test]
+    fn short_sequences_of_conversions_are_answered_alike(
+        steps in prop::collection::vec(step_of_conversions(), 1..120),
+    ) {
+        answered_alike(&steps)?;
+    }
+}
+
+fn answered_alike(steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut duel = Duel::opened();
+    for step in steps {
+        let same = duel.take(step).and_then(|_| duel.check());
+        prop_assert!(same.is_ok(), "{}\n{}", same.unwrap_err(), duel.script());
+    }
+    Ok(())
 }
 
 #[test]
@@ -62,7 +75,7 @@ fn a_long_seeded_run_is_answered_alike() {
     let mut episode = 0_u64;
     while left > 0 {
         let commands = left.min(EPISODE_COMMANDS);
-        long_run(seed, episode, commands, &mut census);
+        long_run((seed, episode), commands, step(), &mut census);
         left -= commands;
         episode += 1;
     }
@@ -85,13 +98,28 @@ fn the_script_of_a_run_reads_back() {
     assert_eq!(script::parse(&script).as_ref(), Ok(&duel.records), "{script}");
 }
 
-fn long_run(seed: u64, episode: u64, commands: u64, census: &mut Census) {
+/// Every way in which the markets of an event can end after conversions.
+#[test]
+fn a_long_seeded_run_of_conversions_is_answered_alike() {
+    let mut census = Census::default();
+    for episode in 0..4 {
+        long_run((0, episode), EPISODE_COMMANDS, step_of_conversions(), &mut census);
+    }
+    println!("{}", census.report());
+    assert_eq!(census.missing_of(OF_CONVERSIONS), Vec::<String>::new());
+}
+
+fn long_run(
+    (seed, episode): (u64, u64),
+    commands: u64,
+    steps: impl Strategy<Value = Step>,
+    census: &mut Census,
+) {
     let mut bytes = [7; 32];
     bytes[..8].copy_from_slice(&episode.to_le_bytes());
     bytes[8..16].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
-    let steps = step();
     let mut duel = Duel::opened();
     for number in 0..commands {
         let step = steps.new_tree(&mut runner).expect("a step").current();

@@ -5,11 +5,13 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role,
+    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use openoutcry::exchange::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use openoutcry::exchange::results::Results;
 use openoutcry::exchange::rules::{MONEY_SUPPLY_CEILING, Rules, VENUE_OPEN_ORDERS_CEILING};
 use openoutcry::exchange::units::{
@@ -102,9 +104,12 @@ fn venue_command() -> BoxedStrategy<Command> {
 }
 
 fn catalogue_command() -> BoxedStrategy<Command> {
-    let event = (texts(), texts(), texts(), vec(text(), 0..3), any::<bool>(), categories())
-        .prop_map(|(titles, sub_titles, descriptions, images, highlighted, categories)| {
+    let flags = (any::<bool>(), any::<bool>());
+    let event = (texts(), texts(), texts(), vec(text(), 0..3), flags, categories()).prop_map(
+        |(titles, sub_titles, descriptions, images, flags, categories)| {
+            let (highlighted, mutually_exclusive) = flags;
             Command::CreateEvent(Box::new(EventDraft {
+                mutually_exclusive,
                 titles,
                 sub_titles,
                 descriptions,
@@ -112,7 +117,8 @@ fn catalogue_command() -> BoxedStrategy<Command> {
                 highlighted,
                 categories,
             }))
-        });
+        },
+    );
     let draft = (
         (texts(), texts(), texts(), texts(), text()),
         (time(), categories(), option::of(any::<u32>()), any::<bool>(), any::<u32>()),
@@ -216,6 +222,15 @@ pub fn once() -> impl Strategy<Value = Box<Once>> {
     })
 }
 
+fn convert() -> impl Strategy<Value = Command> {
+    let markets = prop::collection::btree_set(any::<u32>(), 1..5);
+    (user(), any::<u32>(), markets, lots()).prop_map(|(user, event, markets, quantity)| {
+        let markets = markets.into_iter().map(MarketNo).collect();
+        let markets = MarketSet::new(markets).unwrap();
+        Command::Convert(Conversion { user, event: EventNo(event), markets, quantity })
+    })
+}
+
 fn place_order() -> impl Strategy<Value = Command> {
     let force = prop_oneof![
         option::of(time()).prop_map(|expires_at| TimeInForce::GoodTillCancelled { expires_at }),
@@ -281,6 +296,7 @@ fn switch_command() -> BoxedStrategy<Command> {
 fn order_command() -> BoxedStrategy<Command> {
     prop_oneof![
         3 => place_order(),
+        1 => convert(),
         1 => (user(), order(), option::of(tick()), option::of(lots())).prop_map(
             |(user, order, price, quantity)| Command::AmendOrder { user, order, price, quantity }
         ),

@@ -55,7 +55,7 @@ fn the_catalogue_and_its_life_are_told_by_their_ids() {
 
     let event = json!({"titles": texts("title"), "subTitles": texts("second"),
         "descriptions": texts("long"), "images": [PICTURE], "highlighted": true,
-        "categoryIds": [category]});
+        "categoryIds": [category], "mutuallyExclusive": true});
     let answer = post("/admin/events", &event);
     let event_id = answer.text("id");
     says(&venue, &answer, "CREATE_EVENT", &with(event, &json!({"eventId": event_id})));

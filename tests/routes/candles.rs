@@ -46,6 +46,11 @@ fn candles_tell_what_traded_and_that_nothing_did() {
     }
     let last = moment(candles.last().unwrap()["start"].as_str().unwrap());
     assert_eq!(json["to"], write(last + Duration::days(1)));
+    // Days on which nothing traded yet have what was held at the end of the last that saw a trade.
+    let after = moment(&soon(3 * 24 * 60 * 60 * 1000));
+    let json = ann.get(&format!("{path}&to={}", write(after))).ok(&shapes::candles());
+    let empty = json["candles"].as_array().unwrap().last().unwrap();
+    assert_eq!(figures(empty), json!([null, null, null, null, "0", 0, "7.5"]));
     for (interval, count) in [("1m", 100), ("5m", 100), ("1h", 100), ("1d", 100)] {
         let json = ann.get(&format!("/markets/{market}/candles?interval={interval}"));
         let json = json.ok(&shapes::candles());

@@ -5,8 +5,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
+use openoutcry::api::stream::PIECE_BYTES_MAX;
+
+use super::chunks::joined;
 use super::described;
 use super::shape::{Shape, check};
 use super::shapes;
@@ -15,7 +19,7 @@ use super::shapes;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The media type of figures, of which no program reads JSON.
-pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const FIGURES: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Who asks: an address and a key.
 #[derive(Clone)]
@@ -30,6 +34,8 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub json: Value,
+    /// Bytes of the body as they were sent.
+    sent: usize,
     asked: String,
 }
 
@@ -139,9 +145,18 @@ impl Answer {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let body = bytes[end + 4..].to_vec();
+        let mut body = bytes[end + 4..].to_vec();
+        let chunked = ("transfer-encoding".to_owned(), "chunked".to_owned());
+        if headers.contains(&chunked) && !head_only {
+            body = joined(&body)?;
+        }
+        let sent = body.len();
+        if headers.contains(&("content-encoding".to_owned(), "gzip".to_owned())) {
+            let packed = std::mem::take(&mut body);
+            GzDecoder::new(packed.as_slice()).read_to_end(&mut body).unwrap();
+        }
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        let answer = Answer { status, headers, body, json, asked };
+        let answer = Answer { status, headers, body, json, sent, asked };
         answer.header_of("sequence")?;
         answer.check(head_only);
         Some(answer)
@@ -159,7 +174,7 @@ impl Answer {
         let problem = self.status >= 400;
         let media = match problem {
             true => "application/problem+json",
-            false if self.asked.starts_with("GET /metrics ") => OPENMETRICS,
+            false if self.asked.starts_with("GET /metrics ") => FIGURES,
             false if self.asked.starts_with("GET /docs") => self.header("content-type"),
             false => "application/json",
         };
@@ -168,7 +183,11 @@ impl Answer {
             assert!(self.body.is_empty(), "{self:?}");
             return;
         }
-        assert_eq!(self.header("content-length"), self.body.len().to_string(), "{self:?}");
+        if self.body.len() > PIECE_BYTES_MAX && self.header_of("content-length").is_none() {
+            assert_eq!(self.header("transfer-encoding"), "chunked", "{self:?}");
+        } else {
+            assert_eq!(self.header("content-length"), self.sent.to_string(), "{self:?}");
+        }
         if problem {
             check(&shapes::problem(self.code()), &self.json, &self.asked);
             assert_eq!(self.json["status"], self.status, "{self:?}");

@@ -14,8 +14,16 @@ use super::venue::{NOBODY, Venue};
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document().unwrap());
 
 /// Headers that every answer may have, and that HTTP itself describes.
-const PLAIN: [&str; 6] =
-    ["content-type", "content-length", "cache-control", "connection", "date", "allow"];
+const PLAIN: [&str; 8] = [
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "cache-control",
+    "connection",
+    "date",
+    "allow",
+];
 
 /// An operation, and where it is.
 pub struct Operation {

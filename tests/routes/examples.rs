@@ -155,6 +155,7 @@ fn examples_are_what_happens() {
     let (ann, ben) = people(&mut scene);
     trade(&mut scene, &market, &ann, &ben);
     lives(&mut scene);
+    conversion(&mut scene, &ann, &ben);
     watch(&mut scene, &ann);
     let shown = scene.made.len();
     let missing: Vec<&str> =
@@ -272,6 +273,17 @@ fn lives(scene: &mut Scene) {
     scene.show("resolveMarket", &op, &[&one], "", json!({"winningOutcomeId": "yes"}));
     scene.show("disputeMarket", &op, &[&one], "", json!({}));
     scene.show("voidMarket", &op, &[&one], "", json!({"price": "0.50"}));
+}
+
+/// No contracts of two of three markets become cash and a yes contract of the third.
+fn conversion(scene: &mut Scene, ann: &Trader, ben: &Trader) {
+    let event = scene.venue.event(&json!({"mutuallyExclusive": true}));
+    let of_event = json!({"eventId": event});
+    let [rain, snow, _] = [(); 3].map(|()| scene.venue.market_with(&of_event));
+    scene.venue.trade(&rain, ben, ann, "0.40", "5");
+    scene.venue.trade(&snow, ben, ann, "0.30", "5");
+    let body = json!({"marketIds": [rain, snow], "quantity": "2.5"});
+    scene.show("convert", &ann.client, &[&event], "", body);
 }
 
 /// Keys, limits, the journal, the process.

@@ -12,8 +12,11 @@ mod shape;
 mod shapes;
 mod schema;
 mod venue;
+mod scene;
 mod paging;
 mod cursors;
+#[path = "../chunks/mod.rs"]
+mod chunks;
 #[path = "../faults/mod.rs"]
 mod faults;
 
@@ -29,6 +32,7 @@ mod orders_list;
 mod orders_cancel;
 mod repeats;
 mod batch;
+mod conversions;
 mod switches;
 mod positions;
 mod fills;
@@ -49,6 +53,8 @@ mod admin_audit;
 mod fees;
 mod admin_journal;
 mod described;
+mod matrix;
+mod privacy;
 mod examples;
 mod methods;
 mod messages;

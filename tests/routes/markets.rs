@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::client::Answer;
 use super::paging::List;
 use super::shapes;
 use super::venue::{FAR, NOBODY, PICTURE, Venue, ids, texts};
@@ -48,6 +49,41 @@ fn the_list_is_paged() {
         capped: true,
     }
     .check();
+}
+
+#[test]
+fn a_long_list_comes_packed_to_those_who_ask_for_it() {
+    let venue = Venue::open();
+    (0..20).for_each(|_| drop(venue.market()));
+    let ask = |headers: &[(&str, &str)]| venue.operator.send("GET", LIST, headers, None);
+    let (plain, packed) = (ask(&[]), ask(&[("Accept-Encoding", "br, gzip;q=0.8")]));
+    assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), ("", "gzip"));
+    assert_eq!(plain.body, packed.body);
+    let length = |answer: &Answer| answer.header("content-length").parse::<usize>().unwrap();
+    assert!(length(&packed) * 4 < length(&plain), "{} {}", length(&packed), length(&plain));
+    assert_eq!(ask(&[("Accept-Encoding", "gzip;q=0")]).header("content-encoding"), "");
+    // What is short stays as it is.
+    let short =
+        venue.operator.send("GET", "/categories/public/list", &[("Accept-Encoding", "gzip")], None);
+    assert_eq!(short.header("content-encoding"), "");
+}
+
+/// Lists are kept in print: whatever a market shows must still be what it shows now.
+#[test]
+fn a_list_shows_what_has_changed_since_it_was_read_last() {
+    let venue = Venue::open();
+    let market = venue.market();
+    let first = || venue.operator.get(LIST).json["markets"][0].clone();
+    let shown = first();
+    assert_eq!((&shown, &shown["id"]), (&first(), &json!(market)));
+    venue.act(&market, "suspend", &json!({}));
+    assert_eq!(first()["status"], "SUSPENDED");
+    venue.act(&market, "reopen", &json!({}));
+    assert_eq!(first(), shown);
+    let path = format!("/admin/markets/{market}");
+    let revised = venue.operator.patch(&path, &json!({ "logo": "https://example.org/new.png" }));
+    assert_eq!(revised.status, 200, "{revised:?}");
+    assert_eq!(first()["logo"], "https://example.org/new.png");
 }
 
 #[test]

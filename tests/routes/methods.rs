@@ -6,7 +6,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 51] = [
+const PATHS: [(&str, &[&str]); 52] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -18,6 +18,7 @@ const PATHS: [(&str, &[&str]); 51] = [
     ("/trading/orders/{id}", &["GET", "PATCH", "DELETE"]),
     ("/trading/orders/by-client-id/{id}", &["GET", "DELETE"]),
     ("/trading/orders/batch", &["POST"]),
+    ("/trading/events/{id}/convert", &["POST"]),
     ("/trading/positions", &["GET"]),
     ("/trading/fills", &["GET"]),
     ("/trading/balance", &["GET"]),

@@ -82,7 +82,17 @@ impl Checker<'_> {
                     self.check_members(schema, rule, json, place);
                     true
                 }
-                "required" | "additionalProperties" => true,
+                "if" => {
+                    let own = |rule| faults(self.document, rule, json, Members::Any);
+                    !own(rule).is_empty() || own(&schema["then"]).is_empty()
+                }
+                "required" => {
+                    let mut names = rule.as_array().unwrap().iter();
+                    let there = |name: &Value| json.get(name.as_str().unwrap()).is_some();
+                    let told = keywords.contains_key("properties") || !json.is_object();
+                    told || names.all(there)
+                }
+                "then" | "additionalProperties" => true,
                 told => {
                     assert!(TOLD.contains(&told), "{told} is not known");
                     true
@@ -162,6 +172,10 @@ fn what_does_not_fit_is_named() {
     assert_eq!(count(json!({"a": "a", "c": ["y", "x"]})), 2);
     assert_eq!(count(json!({"a": "a", "d": 1})), 1);
     assert_eq!(count(json!([])), 1);
+    let bound = json!({"if": {"required": ["e"]}, "then": {"properties": {"f": {"const": 1}}}});
+    let count = |json: Value| faults(&Value::Null, &bound, &json, Members::Listed).len();
+    assert_eq!((count(json!({"f": 2})), count(json!({"e": 2, "f": 1}))), (0, 0));
+    assert_eq!((count(json!({"e": 2, "f": 2})), count(json!({"e": 2}))), (1, 0));
     let any = faults(&Value::Null, &schema, &json!({"a": "a", "d": 1}), Members::Any);
     assert!(any.is_empty());
 }

@@ -104,6 +104,7 @@ pub fn event() -> Shape {
         ("descriptions", localized()),
         ("images", list(Url)),
         ("highlighted", Bool),
+        ("mutuallyExclusive", Bool),
         ("markets", list(market)),
         ("createdAt", Moment),
         ("updatedAt", Moment),
@@ -111,14 +112,27 @@ pub fn event() -> Shape {
 }
 
 pub fn event_detail() -> Shape {
+    let field = object([("bestBid", nullable(MONEY)), ("bestAsk", nullable(MONEY))]);
     wider(
         event(),
         [
             ("categories", list(category())),
             ("categoryIds", list(Uuid)),
             ("publishedAt", nullable(Moment)),
+            ("field", nullable(field)),
         ],
     )
+}
+
+pub fn conversion() -> Shape {
+    object([
+        ("eventId", Uuid),
+        ("marketIds", list(Uuid)),
+        ("receivedMarketIds", list(Uuid)),
+        ("quantity", QUANTITY),
+        ("cash", MONEY),
+        ("sequence", Integer),
+    ])
 }
 
 pub fn trade_activity() -> Shape {
@@ -301,6 +315,7 @@ pub fn ledger_line() -> Shape {
         "TRADE",
         "MERGE",
         "FEE",
+        "CONVERSION",
         "SETTLEMENT",
         "VOID",
     ];
@@ -311,6 +326,7 @@ pub fn ledger_line() -> Shape {
         ("cause", OneOf(causes)),
         ("orderId", nullable(Uuid)),
         ("marketId", nullable(Uuid)),
+        ("eventId", nullable(Uuid)),
         ("available", MONEY),
         ("reserved", MONEY),
         ("availableAfter", MONEY),

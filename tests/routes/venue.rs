@@ -85,10 +85,24 @@ impl Venue {
 
     /// A venue whose traders may ask no more than this.
     pub fn with_rates(rates: Rates) -> Venue {
-        Venue::within(MemoryJournal::new(), Limits { rates, ..Limits::STANDARD })
+        Venue::limited(Limits { rates, ..Limits::STANDARD })
+    }
+
+    /// A venue whose server has these limits.
+    pub fn limited(limits: Limits) -> Venue {
+        Venue::within(MemoryJournal::new(), limits)
+    }
+
+    /// A venue with these rules.
+    pub fn with_rules(rules: Rules) -> Venue {
+        Venue::ruled(MemoryJournal::new(), Limits::STANDARD, rules)
     }
 
     fn within(journal: impl Journal + 'static, limits: Limits) -> Venue {
+        Venue::ruled(journal, limits, Rules::current())
+    }
+
+    fn ruled(journal: impl Journal + 'static, limits: Limits, rules: Rules) -> Venue {
         let running = start(journal).unwrap();
         let engine = running.engine();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -96,7 +110,7 @@ impl Venue {
         let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
         let (profile_name, profile_pic) = ("op".to_owned(), PICTURE.to_owned());
         for command in [
-            Command::OpenVenue(Rules::current()),
+            Command::OpenVenue(rules),
             Command::CreateUser { profile_name, profile_pic },
             Command::AddKey { user: UserNo(0), role, label, hash },
         ] {
@@ -135,6 +149,13 @@ impl Venue {
         stop.send(()).unwrap();
         self.runtime.block_on(ended).unwrap().unwrap();
         running.stop().unwrap().halted.is_some()
+    }
+
+    /// Ends the engine and leaves the server as it is, for as long as what this returns is kept.
+    pub fn stop_engine(&mut self) -> impl Sized + use<> {
+        let (stop, ended, running) = self.served.take().unwrap();
+        running.stop().unwrap();
+        (stop, ended)
     }
 
     /// Shows the figures that others add to the engine's.

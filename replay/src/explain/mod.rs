@@ -6,7 +6,6 @@ mod story;
 mod trades;
 mod words;
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use openoutcry::exchange::units::{AveragePrice, Lots};
@@ -43,17 +42,20 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
     let status = status(life, story.accepted);
     let mut text = String::new();
     let shown = story.id.map_or_else(|| "(none given)".to_owned(), |id| id.to_string());
-    // Writing to a text cannot fail.
     let terms = &life.terms;
-    let _ = writeln!(text, "ORDER   {shown}, record {}", story.no.0);
-    let _ = writeln!(text, "OWNER   {}, {}", owner.name, owner.id);
-    let _ = writeln!(text, "MARKET  {}, {}", market.question, market.id);
+    text.extend([format!("ORDER   {shown}, record {}\n", story.no.0)]);
+    text.extend([format!("OWNER   {}, {}\n", owner.name, owner.id)]);
+    text.extend([format!("MARKET  {}, {}\n", market.question, market.id)]);
     let (words, quantity) = (spoken(terms.wording), contracts(terms.quantity));
-    let _ = writeln!(text, "TERMS   {words} at {}, {quantity}", terms.price);
-    let _ = writeln!(text, "STATUS  {status}, as of {end}\n");
+    text.extend([format!("TERMS   {words} at {}, {quantity}\n", terms.price)]);
+    text.extend([format!("STATUS  {status}, as of {end}\n\n")]);
     for event in &story.events {
-        let _ =
-            writeln!(text, "{} UTC, record {}: {}", when(event.time), event.sequence, event.kind);
+        text.extend([format!(
+            "{} UTC, record {}: {}\n",
+            when(event.time),
+            event.sequence,
+            event.kind
+        )]);
         text.push_str(&wrap(&event.text, "    "));
         text.push('\n');
     }
@@ -62,7 +64,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
         text.push_str("\nPARTIES\n");
         for user in &story.parties {
             let id = story.register.person(*user)?.id;
-            let _ = writeln!(text, "    {}: user {id}", story.register.name(*user));
+            text.extend([format!("    {}: user {id}\n", story.register.name(*user))]);
         }
     }
     let value = json!({

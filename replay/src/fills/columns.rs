@@ -1,7 +1,6 @@
 //! Fills as typed columns: a Parquet file. Rows are gathered into groups of bounded size, and a
 //! group is written column by column, so memory does not grow with the rows.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -79,8 +78,7 @@ fn whole(number: u64) -> i64 {
 fn schema() -> String {
     let mut text = "message fills {".to_owned();
     for (name, kind, _) in &COLUMNS {
-        // Writing to a text cannot fail.
-        let _ = write!(text, " required {};", kind.replacen("{}", name, 1));
+        text.extend([format!(" required {};", kind.replacen("{}", name, 1))]);
     }
     text + " }"
 }

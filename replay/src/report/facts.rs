@@ -291,7 +291,7 @@ impl Listener for Facts {
             *last = Place::of(record);
             let book = exchange.market(market).map(|market| &market.book);
             let best = |side| book.and_then(|book| book.best(side));
-            self.series.quote(record.time, (best(Direction::Up), best(Direction::Down)));
+            self.series.quote(record.time, (best(Direction::Up), best(Direction::Down)))?;
         }
         Ok(self.proof.follow(Some(market), record, effects)?)
     }

@@ -289,8 +289,10 @@ pub fn totals(out: &mut impl Write, facts: &Facts, currency: &str) -> io::Result
          there must be as many yes as no contracts, and the accounts must have paid in, on \
          balance and besides fees, 1.00 for each pair. That was so after each of the {} records \
          that touched the market; it was added up from what the records did, apart from the \
-         exchange's own \
-         books.</p>",
+         exchange's own books. Where contracts of the market's event were converted, the \
+         venue counts as a \
+         holder: it pays for the yes contracts that others got, and keeps the no \
+         contracts.</p>",
         grouped(sums.compared)
     )
 }

@@ -1,12 +1,12 @@
 //! What went into a market and what came out of it, from effects alone: after every record the
 //! accounts have paid in, on balance and besides the fees, 1.00 for every pair of a yes and a no
-//! contract outstanding.
+//! contract outstanding. For contracts that are converted the venue pays and is paid like a holder.
 
 use std::collections::BTreeMap;
 
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
 use openoutcry::exchange::units::{Lots, MoneySum, Overflow, Sequence, SettlementPrice};
 
 /// A market's money and contracts. Grows with users.
@@ -18,6 +18,9 @@ pub struct Proof {
     held: BTreeMap<UserNo, (Lots, Lots)>,
     /// Yes and no contracts outstanding.
     outstanding: (Lots, Lots),
+    /// Of the no contracts, those that the venue holds for converted sets.
+    venue: Lots,
+    event: Option<EventNo>,
     paid_in: i128,
     paid_out: i128,
     settled: MoneySum,
@@ -30,9 +33,11 @@ pub struct Proof {
 
 /// What the report says of it.
 pub struct Sums {
-    /// Taken from accounts for contracts and fees.
+    /// Taken from accounts for contracts and fees, and from the venue for contracts that others got
+    /// by conversions.
     pub paid_in: MoneySum,
-    /// Given to accounts for contracts sold, pairs merged and contracts settled.
+    /// Given to accounts for contracts sold, pairs merged and contracts settled, and to the venue
+    /// for what it held to the end.
     pub paid_out: MoneySum,
     /// Of that, for contracts held to the end.
     pub settled: MoneySum,
@@ -42,7 +47,7 @@ pub struct Sums {
     pub left: MoneySum,
     /// Yes contracts outstanding.
     pub yes: Lots,
-    /// No contracts outstanding.
+    /// No contracts outstanding, those of the venue counted in.
     pub no: Lots,
     /// Records after which all was compared.
     pub compared: u64,
@@ -63,6 +68,7 @@ impl Proof {
         // consequences for its owner follow it at once.
         let mut here = false;
         let mut touched = false;
+        let converted = effects.iter().find_map(|effect| self.conversion(market, effect));
         for effect in effects {
             if let Some(named) = market_of(effect) {
                 here = Some(named) == market;
@@ -73,12 +79,22 @@ impl Proof {
                 Effect::AccountChanged { user, available, reserved } => {
                     let now = i128::from(available.get()) + i128::from(reserved.get());
                     let before = self.accounts.insert(*user, now).unwrap_or_default();
-                    if here {
+                    if here && converted.is_none() {
                         self.moved(now.saturating_sub(before));
                     }
                 }
                 Effect::PositionChanged { user, yes, no, .. } if here => {
+                    let before = self.outstanding.1;
                     self.holds(*user, (yes.held, no.held))?;
+                    if let Some(quantity) = converted {
+                        self.convert(quantity, before)?;
+                    }
+                }
+                Effect::MarketCreated { draft, .. } if here => self.event = draft.event,
+                Effect::MarketMoved { settled_at: Some(price), .. } if here => {
+                    let paid = price.complement().times(self.venue)?;
+                    self.paid_out = self.paid_out.saturating_add(paid.get().into());
+                    self.venue = Lots::ZERO;
                 }
                 Effect::PositionSettled { user, payout, .. } if here => {
                     self.settled = self.settled.plus(*payout)?;
@@ -102,7 +118,7 @@ impl Proof {
             fees: self.fees,
             left: MoneySum::new(self.left()),
             yes: self.outstanding.0,
-            no: self.outstanding.1,
+            no: self.outstanding.1.plus(self.venue).unwrap_or(self.outstanding.1),
             compared: self.compared,
             broken: self.broken,
         }
@@ -110,6 +126,31 @@ impl Proof {
 
     fn left(&self) -> i128 {
         self.paid_in.saturating_sub(self.paid_out).saturating_sub(self.fees.get())
+    }
+
+    /// What a conversion in the market's event gives of yes contracts of this market: nothing where
+    /// it takes its no contracts.
+    fn conversion(&self, market: Option<MarketNo>, effect: &Effect) -> Option<Lots> {
+        let Effect::Converted { event, markets, quantity, .. } = effect else { return None };
+        let given = market.is_some_and(|market| markets.as_slice().contains(&market));
+        let here = self.event == Some(*event);
+        here.then_some(if given { Lots::ZERO } else { *quantity })
+    }
+
+    /// The venue gave yes contracts, of pairs that it paid for and keeps the other half of, or took
+    /// the no contracts that are gone; pairs that the receiver then had were paid out.
+    fn convert(&mut self, given: Lots, no_before: Lots) -> Result<(), Overflow> {
+        let gone = no_before.minus(self.outstanding.1)?;
+        let minted = SettlementPrice::ONE.times(given)?;
+        self.paid_in = self.paid_in.saturating_add(minted.get().into());
+        if given.is_zero() {
+            self.venue = self.venue.plus(gone)?;
+        } else {
+            self.venue = self.venue.plus(given)?;
+            let merged = SettlementPrice::ONE.times(gone)?;
+            self.paid_out = self.paid_out.saturating_add(merged.get().into());
+        }
+        Ok(())
     }
 
     fn moved(&mut self, change: i128) {
@@ -130,7 +171,7 @@ impl Proof {
 
     fn compare(&mut self, record: &Record) -> Result<(), Overflow> {
         self.compared = self.compared.saturating_add(1);
-        let (yes, no) = self.outstanding;
+        let (yes, no) = (self.outstanding.0, self.outstanding.1.plus(self.venue)?);
         let pairs = MoneySum::ZERO.plus(SettlementPrice::ONE.times(yes)?)?;
         let equal = yes == no && pairs.get() == self.left();
         if !equal && self.broken.is_none() {
@@ -186,9 +227,44 @@ resolve rain yes
 void snow 0.30
 ";
 
-    fn sums_of(market: u32, tamper: bool) -> Sums {
+    /// No contracts of two of three markets are converted, and what comes merges in part.
+    const CONVERTED: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+event sky exclusive
+market rain of sky
+market snow of sky
+market sun of sky
+publish rain
+publish snow
+publish sun
+ann buy no 0.60 x10 on rain
+bob buy yes 0.40 x10 on rain
+ann buy no 0.70 x10 on snow
+bob buy yes 0.30 x10 on snow
+ann buy no 0.80 x3 on sun
+bob buy yes 0.20 x3 on sun
+ann convert sky rain,snow x4
+resolve rain no
+void snow 0.30
+resolve sun no
+";
+
+    #[test]
+    fn the_venue_is_a_holder_where_contracts_are_converted() {
+        for market in [0, 1, 2] {
+            let sums = sums_of(CONVERTED, market, false);
+            assert_eq!((sums.broken, sums.left), (None, MoneySum::ZERO), "{market}");
+            assert_eq!((sums.yes, sums.no), (Lots::ZERO, Lots::ZERO));
+            assert!(sums_of(CONVERTED, market, true).broken.is_some());
+        }
+    }
+
+    fn sums_of(script: &str, market: u32, tamper: bool) -> Sums {
         let (mut exchange, mut proof) = (Exchange::new(), Proof::default());
-        for record in script::parse(TWO).unwrap() {
+        for record in script::parse(script).unwrap() {
             let mut effects = Vec::new();
             exchange.apply(&record, &mut effects).unwrap();
             for effect in &mut effects {
@@ -204,13 +280,13 @@ void snow 0.30
     #[test]
     fn what_went_in_comes_out() {
         for market in [0, 1] {
-            let sums = sums_of(market, false);
+            let sums = sums_of(TWO, market, false);
             assert_eq!(sums.broken, None);
             assert_eq!(sums.fees > MoneySum::ZERO, market == 0);
             assert!(sums.paid_in > MoneySum::ZERO && sums.compared > 4);
             assert_eq!((sums.left, sums.yes, sums.no), (MoneySum::ZERO, Lots::ZERO, Lots::ZERO));
             assert!(sums.settled > MoneySum::ZERO && sums.settled <= sums.paid_out);
-            assert!(sums_of(market, true).broken.is_some());
+            assert!(sums_of(TWO, market, true).broken.is_some());
         }
     }
 }

@@ -96,10 +96,13 @@ impl Series {
     }
 
     /// The best bid and ask after something happened.
-    pub fn quote(&mut self, time: TimeMs, quote: (Option<Tick>, Option<Tick>)) {
+    pub fn quote(
+        &mut self,
+        time: TimeMs,
+        quote: (Option<Tick>, Option<Tick>),
+    ) -> Result<(), Overflow> {
         let step = Step { start: time.get(), traded: None, volume: Lots::ZERO, quote };
-        // Nothing is added to a volume, so nothing can leave its range.
-        let _ = self.take(step);
+        self.take(step)
     }
 
     fn take(&mut self, mut step: Step) -> Result<(), Overflow> {
@@ -186,8 +189,8 @@ mod tests {
     #[test]
     fn a_quote_is_that_of_the_end() {
         let mut series = Series::new();
-        series.quote(at(1), (Some(tick(40)), None));
-        series.quote(at(1), (Some(tick(41)), Some(tick(60))));
+        series.quote(at(1), (Some(tick(40)), None)).unwrap();
+        series.quote(at(1), (Some(tick(41)), Some(tick(60)))).unwrap();
         series.trade(at(2), tick(60), Lots::new(5)).unwrap();
         let quotes: Vec<_> = series.steps().iter().map(|step| step.quote).collect();
         assert_eq!(quotes, [(Some(tick(41)), Some(tick(60))); 2]);

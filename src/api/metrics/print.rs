@@ -1,5 +1,5 @@
-//! Figures as `OpenMetrics` text, which Prometheus scrapes; the only place that knows the crate of
-//! the format, and that its numbers are floats.
+//! Figures as the text that Prometheus scrapes; the only place that knows the crate of the format,
+//! and that its numbers are floats.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 use crate::engine::histogram::Spread;
 
 /// The media type of the text.
-pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// What every name begins with.
 const PREFIX: &str = "openoutcry";
 
@@ -53,11 +53,34 @@ impl Family {
 
 /// The text of these families.
 pub fn print(families: Vec<Family>) -> Result<String, fmt::Error> {
+    let counts = |family: &&Family| matches!(family.rows.first(), Some((_, Value::Count(_))));
+    let counters: Vec<String> = families.iter().filter(counts).map(full_name).collect();
     let mut registry = Registry::with_prefix(PREFIX);
     registry.register_collector(Box::new(Families(families)));
     let mut printed = String::new();
     text::encode(&mut printed, &registry)?;
-    Ok(printed)
+    Ok(plain(&printed, &counters))
+}
+
+fn full_name(family: &Family) -> String {
+    format!("{PREFIX}_{}", family.name)
+}
+
+/// The crate prints `OpenMetrics`, which few but Prometheus read. The older text, which everything
+/// reads, calls a counter in its comments as its samples are called, and has no mark of the end.
+fn plain(printed: &str, counters: &[String]) -> String {
+    let mut lines = String::with_capacity(printed.len());
+    for line in printed.lines().filter(|line| *line != "# EOF") {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        match words.as_slice() {
+            ["#", word, name, rest] if counters.iter().any(|counter| counter == name) => {
+                lines.extend(["# ", word, " ", name, "_total ", rest]);
+            }
+            _ => lines.push_str(line),
+        }
+        lines.push('\n');
+    }
+    lines
 }
 
 #[derive(Debug)]
@@ -129,8 +152,8 @@ mod tests {
             Family { name: "nothing", help: "No rows", rows: Vec::new() },
         ]);
         let expected = "\
-            # HELP openoutcry_calls Calls\n\
-            # TYPE openoutcry_calls counter\n\
+            # HELP openoutcry_calls_total Calls\n\
+            # TYPE openoutcry_calls_total counter\n\
             openoutcry_calls_total{kind=\"a\",result=\"b\\\"c\"} 3\n\
             # HELP openoutcry_level Level\n\
             # TYPE openoutcry_level gauge\n\
@@ -148,8 +171,7 @@ mod tests {
             openoutcry_size_records_count 3\n\
             openoutcry_size_records_bucket{le=\"1.0\"} 2\n\
             openoutcry_size_records_bucket{le=\"2.0\"} 2\n\
-            openoutcry_size_records_bucket{le=\"+Inf\"} 3\n\
-            # EOF\n";
+            openoutcry_size_records_bucket{le=\"+Inf\"} 3\n";
         assert_eq!(printed.as_deref(), Ok(expected));
     }
 }

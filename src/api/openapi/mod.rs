@@ -5,6 +5,7 @@
 //! The tests hold every answer and every request that they see against it.
 
 pub mod operations;
+pub mod problems;
 pub mod shorthand;
 
 use std::sync::LazyLock;
@@ -117,18 +118,19 @@ pub fn document() -> Result<Value, Unfit> {
     let mut codes: Vec<&str> = all_kinds().map(Kind::code).collect();
     codes.sort_unstable();
     codes.dedup();
-    let mut problems = Members::new();
+    let mut examples = Members::new();
     let mut meanings = Vec::new();
     for code in &codes {
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
         meanings.push(format!("- `{code}`: {meaning}"));
     }
     for kind in all_kinds() {
-        problems.insert(kind.code().to_owned(), json!({ "value": example_of(kind, &frame)? }));
+        examples.insert(kind.code().to_owned(), json!({ "value": example_of(kind, &frame)? }));
     }
     let about = format!("What is wrong. Codes are never renamed.\n\n{}", meanings.join("\n"));
     let code = json!({ "type": "string", "enum": codes, "description": about });
     schemas.insert("ErrorCode".to_owned(), code);
+    problems::add(&mut schemas)?;
     Ok(json!({
         "openapi": "3.1.0",
         "info": {
@@ -150,7 +152,7 @@ pub fn document() -> Result<Value, Unfit> {
                 "description": "A name for this request: repeated within a day under the same \
                     name, it is done once and answered the same.",
             } },
-            "examples": problems,
+            "examples": examples,
             "securitySchemes": {
                 "readerKey": key("Any key of the venue."),
                 "traderKey": key("A key that may trade, or an operator's."),
@@ -255,6 +257,17 @@ mod tests {
             }
             let extra = listed.iter().find(|code| !found.contains(&code.as_str().unwrap()));
             assert_eq!(extra, None);
+        }
+    }
+
+    /// Generated classes shadow their own name otherwise, and their types do not check.
+    #[test]
+    fn no_schema_has_a_member_of_its_own_name() {
+        let document = document().unwrap();
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            let mut members = schema["properties"].as_object().into_iter().flatten();
+            let own = members.find(|(member, _)| member.eq_ignore_ascii_case(name));
+            assert_eq!(own, None, "{name}");
         }
     }
 

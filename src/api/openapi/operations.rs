@@ -1,14 +1,12 @@
 //! The document's operations: each line of what is kept of them, joined with its route, which says
 //! who may ask, whether there is a body, and so which errors there can be.
 
-use std::collections::BTreeMap;
-
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::shorthand::{Members, reference};
-use super::{Frame, Unfit};
+use super::{Frame, Unfit, problems};
 use crate::api::problem::Kind;
 use crate::api::routes::{Access, BodyRule, Endpoint, Lane, Route};
 use crate::exchange::reject::Reject;
@@ -34,6 +32,9 @@ pub struct Line {
     codes: Vec<String>,
     /// Said of a `POST` that takes no `Idempotency-Key`.
     once: Option<bool>,
+    /// Said of what the exchange refuses part by part, within an answer that is a success.
+    #[serde(default)]
+    apart: bool,
 }
 
 impl Line {
@@ -126,18 +127,15 @@ impl Line {
             responses[status]["headers"]["Idempotent-Replay"] = replay;
         }
         let named = [Reject::IdempotencyKeyReused, Reject::TooManyNames].map(Kind::Refused);
-        let named = named.into_iter().filter(|_| self.takes_key(route));
+        let named = named.into_iter().filter(|_| self.takes_key(route) && !self.apart);
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
-        let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
-        for kind in kinds(route).into_iter().chain(own).chain(named) {
-            let codes = by_status.entry(kind.status().as_u16()).or_default();
-            if !codes.contains(&kind.code()) {
-                codes.push(kind.code());
-            }
-        }
-        for (status, codes) in by_status {
-            responses.insert(status.to_string(), failure(route, status, &codes, frame)?);
+        let asks = matches!(route.endpoint, Endpoint::Write(_)) && !self.apart;
+        let halts = [Kind::Stopping, Kind::JournalUnavailable, Kind::OutcomeUnknown];
+        let halts = halts.into_iter().filter(|_| asks);
+        let all = kinds(route).into_iter().chain(halts).chain(own).chain(named);
+        for (status, kinds) in problems::by_status(all) {
+            responses.insert(status.to_string(), failure(route, &kinds, frame)?);
         }
         Ok(Value::Object(responses))
     }
@@ -171,11 +169,10 @@ fn kind(code: &str) -> Option<Kind> {
 fn kinds(route: &Route) -> Vec<Kind> {
     let mut kinds = vec![Kind::UriTooLong, Kind::HeadersTooLarge, Kind::Internal, Kind::Overloaded];
     if route.access != Access::Everybody {
-        kinds.extend([Kind::InvalidRequest, Kind::MissingApiKey, Kind::InvalidApiKey]);
-        kinds.push(Kind::Starting);
+        kinds.extend([Kind::MissingApiKey, Kind::InvalidApiKey, Kind::Starting]);
     }
     if route.lane != Lane::Probes {
-        kinds.extend([Kind::NotAcceptable, Kind::RateLimited]);
+        kinds.extend([Kind::InvalidRequest, Kind::NotAcceptable, Kind::RateLimited]);
     }
     if matches!(route.access, Access::Traders | Access::Operators) {
         kinds.push(Kind::Forbidden);
@@ -187,19 +184,12 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.push(Kind::LengthRequired);
     }
     if route.body != BodyRule::Ignored {
-        kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType]);
+        kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType, Kind::ContentTooLarge]);
     }
     match route.endpoint {
         Endpoint::Probe(_) => {}
-        Endpoint::Read(_) => kinds.push(Kind::HistoryUnreadable),
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
-        Endpoint::Write(_) => kinds.extend([
-            Kind::HistoryUnreadable,
-            Kind::ContentTooLarge,
-            Kind::Stopping,
-            Kind::JournalUnavailable,
-            Kind::OutcomeUnknown,
-        ]),
+        Endpoint::Read(_) | Endpoint::Write(_) => kinds.push(Kind::HistoryUnreadable),
     }
     kinds
 }
@@ -230,31 +220,29 @@ fn success(route: &Route, status: &str, schema: &str, example: Option<&Value>) -
     response
 }
 
-fn failure(route: &Route, status: u16, codes: &[&str], frame: &Frame) -> Result<Value, Unfit> {
+/// The answer for problems of these kinds, which have one status.
+fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit> {
     let mut headers = headers_of(route);
     let (mut lines, mut examples) = (Vec::new(), Members::new());
-    for code in codes {
+    for kind in kinds {
+        let code = kind.code();
         let meaning = frame.meaning(code).ok_or_else(|| Unfit::word(code))?;
         lines.push(format!("- `{code}`: {meaning}"));
         let example = format!("#/components/examples/{code}");
-        examples.insert((*code).to_owned(), json!({ "$ref": example }));
-        if kind(code).is_some_and(Kind::retry) {
+        examples.insert(code.to_owned(), json!({ "$ref": example }));
+        if kind.retry_after().is_some() || *kind == Kind::RateLimited {
             headers.insert("Retry-After".to_owned(), header("Retry-After"));
         }
+        if matches!(kind, Kind::MissingApiKey | Kind::InvalidApiKey) {
+            headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
+        }
     }
-    if status == 429 {
-        headers.insert("Retry-After".to_owned(), header("Retry-After"));
-    }
-    if status == 401 {
-        headers.insert("WWW-Authenticate".to_owned(), header("WWW-Authenticate"));
-    }
+    let schema = kinds.first().map(|kind| reference(&problems::name(*kind)));
+    let codes: Vec<&str> = kinds.iter().map(|kind| kind.code()).collect();
     Ok(json!({
         "description": lines.join("\n"),
         "headers": headers,
-        "content": { "application/problem+json": {
-            "schema": reference("Problem"),
-            "examples": examples,
-        } },
+        "content": { "application/problem+json": { "schema": schema, "examples": examples } },
         "x-codes": codes,
     }))
 }

@@ -4,7 +4,7 @@
 //! An object is what it is about and its members, each a word or a word with a sentence; a member
 //! called `name?` may be left out, and `+` takes over the members of another object. What clients
 //! send is marked `!`: members that are not listed are refused; `!+` needs at least one member.
-//! `|` is one of several objects.
+//! `|` is one of several objects. What stands third goes into the schema as it is.
 
 use serde_json::{Map, Value, json};
 
@@ -61,6 +61,13 @@ fn object(objects: &Members, entry: &Value) -> Result<Value, Unfit> {
             schema["additionalProperties"] = json!(false);
             if mark == "!+" {
                 schema["minProperties"] = json!(1);
+            }
+            Ok(schema)
+        }
+        [mark, members, Value::Object(further)] => {
+            let mut schema = object(objects, &json!([mark, members]))?;
+            for (keyword, rule) in further {
+                schema[keyword] = rule.clone();
             }
             Ok(schema)
         }

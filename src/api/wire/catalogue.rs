@@ -13,6 +13,7 @@ use crate::exchange::units::{Money, Ratio, SettlementPrice};
 use crate::projection::ReadModel;
 use crate::projection::activity::ActivityRow;
 use crate::projection::catalogue::{CategoryRow, EventRow, MarketRow};
+use crate::projection::quote::FieldQuote;
 
 /// A text in three languages (interface 2.1).
 #[derive(Debug, Serialize)]
@@ -271,6 +272,7 @@ pub struct EventJson {
     descriptions: EventText,
     images: Shared<EventDraft, [String]>,
     highlighted: bool,
+    mutually_exclusive: bool,
     markets: Vec<EventMarketJson>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -286,10 +288,25 @@ impl EventJson {
             descriptions: Shared::new(&row.draft, |draft| &draft.descriptions),
             images: Shared::new(&row.draft, |draft| &draft.images),
             highlighted: row.draft.highlighted,
+            mutually_exclusive: row.draft.mutually_exclusive,
             markets: markets.iter().map(|market| EventMarketJson::of(view, market)).collect(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
         }
+    }
+}
+
+/// What a yes contract of each market of a mutually exclusive event costs together.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FieldJson {
+    best_bid: Option<Text<Money>>,
+    best_ask: Option<Text<Money>>,
+}
+
+impl From<FieldQuote> for FieldJson {
+    fn from(quote: FieldQuote) -> Self {
+        FieldJson { best_bid: quote.bid.map(Text), best_ask: quote.ask.map(Text) }
     }
 }
 
@@ -302,6 +319,7 @@ pub struct EventDetailJson {
     categories: Vec<CategoryJson>,
     category_ids: Vec<Text<CategoryId>>,
     published_at: Option<Timestamp>,
+    field: Option<FieldJson>,
 }
 
 impl EventDetailJson {
@@ -312,6 +330,7 @@ impl EventDetailJson {
             categories: categories(view, &row.draft.categories),
             category_ids: category_ids(view, &row.draft.categories),
             published_at: row.published_at.map(Timestamp),
+            field: view.field(row).map(FieldJson::from),
         }
     }
 }

@@ -6,6 +6,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+/// Members that an object usually has, at most: room for them is taken at once.
+const MEMBERS_USUAL: usize = 8;
+
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json<'a> {
@@ -85,7 +88,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(MEMBERS_USUAL);
         while let Some((Name(name), value)) = map.next_entry()? {
             members.push((name, value));
         }

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod catalogue;
+pub mod conversion;
 pub mod json;
 pub mod leaderboard;
 pub mod limits;
@@ -14,9 +15,9 @@ pub mod record;
 pub mod statement;
 pub mod tape;
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Write};
 
-use chrono::{DateTime, SecondsFormat};
+use chrono::{DateTime, Datelike, Timelike};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -29,7 +30,44 @@ pub struct Text<T>(pub T);
 
 impl<T: Display> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        let mut short = Short::default();
+        match write!(short, "{}", self.0) {
+            Ok(()) => serializer.serialize_str(short.as_str()),
+            Err(_) => serializer.collect_str(&self.0),
+        }
+    }
+}
+
+/// A text short enough to be gathered without asking for memory: ids and decimals are.
+struct Short {
+    bytes: [u8; Short::BYTES_MAX],
+    length: usize,
+}
+
+impl Short {
+    /// Longer than a UUID, and than any decimal.
+    const BYTES_MAX: usize = 48;
+
+    fn as_str(&self) -> &str {
+        let written = self.bytes.get(..self.length).unwrap_or_default();
+        // Only whole strings are ever added.
+        std::str::from_utf8(written).unwrap_or_default()
+    }
+}
+
+impl Default for Short {
+    fn default() -> Short {
+        Short { bytes: [0; Short::BYTES_MAX], length: 0 }
+    }
+}
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length.saturating_add(text.len());
+        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
     }
 }
 
@@ -53,7 +91,30 @@ impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let moment = DateTime::from_timestamp_millis(self.0.get())
             .ok_or_else(|| serde::ser::Error::custom("a moment outside the calendar"))?;
-        serializer.serialize_str(&moment.to_rfc3339_opts(SecondsFormat::Millis, true))
+        let year = u32::try_from(moment.year()).unwrap_or(0);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        for (place, digits, value) in [
+            (0, 4, year),
+            (5, 2, moment.month()),
+            (8, 2, moment.day()),
+            (11, 2, moment.hour()),
+            (14, 2, moment.minute()),
+            (17, 2, moment.second()),
+            (20, 3, moment.timestamp_subsec_millis()),
+        ] {
+            put_digits(&mut text, place, digits, value);
+        }
+        serializer.serialize_str(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+/// Writes the last digits of a number over those that stand at a place.
+fn put_digits(text: &mut [u8], place: usize, digits: usize, value: u32) {
+    let places = text.iter_mut().skip(place).take(digits);
+    let mut rest = value;
+    for byte in places.rev() {
+        *byte = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
     }
 }
 

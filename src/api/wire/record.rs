@@ -35,7 +35,7 @@ pub struct AuditHeadJson {
 
 /// A part of the journal.
 #[derive(Debug, Serialize)]
-pub struct JournalJson<'a> {
+pub struct JournalJson<R> {
     /// The first record asked for.
     pub from: u64,
     /// Most records on a page.
@@ -43,7 +43,7 @@ pub struct JournalJson<'a> {
     /// Where the next page begins; `null` at the journal's end.
     pub next: Option<u64>,
     /// In order.
-    pub records: Vec<RecordJson<'a>>,
+    pub records: Vec<R>,
 }
 
 /// A record.
@@ -108,6 +108,7 @@ enum CommandJson<'a> {
         images: &'a [String],
         highlighted: bool,
         category_ids: Vec<Id<CategoryId>>,
+        mutually_exclusive: bool,
     },
     CreateMarket {
         market_id: Id<MarketId>,
@@ -171,6 +172,12 @@ enum CommandJson<'a> {
     CancelOrders {
         user_id: Id<UserId>,
         market_id: Id<MarketId>,
+    },
+    Convert {
+        user_id: Id<UserId>,
+        event_id: Id<EventId>,
+        market_ids: Vec<Id<MarketId>>,
+        quantity: Text<Lots>,
     },
     AdvanceClock {},
     Heartbeat {

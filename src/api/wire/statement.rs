@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{CursorEcho, OutcomeId, Text, Timestamp};
-use crate::exchange::ids::{MarketId, OrderId};
+use crate::exchange::ids::{EventId, MarketId, OrderId};
 use crate::exchange::units::{Lots, Money, MoneySum, Overflow};
 use crate::projection::ReadModel;
 use crate::projection::performance::Pnl;
@@ -20,6 +20,7 @@ pub struct LedgerLineJson {
     cause: &'static str,
     order_id: Option<Text<OrderId>>,
     market_id: Option<Text<MarketId>>,
+    event_id: Option<Text<EventId>>,
     available: Text<Money>,
     reserved: Text<Money>,
     available_after: Text<Money>,
@@ -32,6 +33,7 @@ impl LedgerLineJson {
         let subject = change.cause.subject();
         let market = change.cause.paying_market().or_else(|| subject.map(|subject| subject.market));
         let market = market.and_then(|market| view.catalogue.market(market));
+        let event = change.cause.event().and_then(|event| view.catalogue.event(event));
         LedgerLineJson {
             number: change.number,
             sequence: change.sequence.get(),
@@ -39,6 +41,7 @@ impl LedgerLineJson {
             cause: change.cause.name(),
             order_id: subject.map(|subject| Text(subject.order.id(subject.placed))),
             market_id: market.map(|market| Text(market.id)),
+            event_id: event.map(|event| Text(event.id)),
             available: Text(change.available),
             reserved: Text(change.reserved),
             available_after: Text(change.after.available),

@@ -76,7 +76,7 @@ pub struct StatsJson {
 /// A candle. Prices are of yes, and missing where nothing traded.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CandleJson {
+pub struct CandleJson {
     start: Timestamp,
     open: Option<Text<Tick>>,
     high: Option<Text<Tick>>,
@@ -111,7 +111,8 @@ pub struct CandlesJson {
     interval: &'static str,
     from: Timestamp,
     to: Timestamp,
-    candles: Vec<CandleJson>,
+    /// In order.
+    pub candles: Vec<CandleJson>,
 }
 
 impl CandlesJson {

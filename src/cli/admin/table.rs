@@ -1,7 +1,5 @@
 //! Tables for people: columns aligned, the last one as long as it is.
 
-use std::fmt::Write;
-
 use serde_json::Value;
 
 /// Columns' gap.
@@ -32,8 +30,7 @@ fn aligned(lines: &[&Vec<String>]) -> String {
     for line in lines {
         let mut row = String::new();
         for (cell, width) in line.iter().zip(&widths) {
-            // Writing to a string cannot fail.
-            let _ = write!(row, "{cell:<width$}{GAP}");
+            row.extend([format!("{cell:<width$}{GAP}")]);
         }
         text.push_str(row.trim_end());
         text.push('\n');

@@ -128,6 +128,7 @@ impl Catalogue {
             images: vec![event.image()],
             highlighted: event.highlighted,
             categories: self.numbers(&event.categories, categories)?,
+            mutually_exclusive: false,
         })
     }
 

@@ -1,7 +1,7 @@
 //! A book in an image: bids then asks, each the levels from the best on, each level its orders in
 //! order of arrival.
 
-use super::{Book, Ladder, Level};
+use super::{Book, Level};
 use crate::exchange::command::Direction;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
@@ -26,10 +26,9 @@ impl Book {
         pool: &OrderPool,
         sink: &mut impl ImageSink,
     ) -> Result<(), Broken> {
-        let Book { bids, asks } = self;
-        for (side, ladder) in [(Direction::Up, bids), (Direction::Down, asks)] {
-            // Occupied or not, a level is what stands there.
-            let Ladder { occupied, levels: _ } = ladder;
+        // A level is what stands there, whatever room it has.
+        let Book { bids, asks, places: _, blocks: _ } = self;
+        for (side, occupied) in [(Direction::Up, bids), (Direction::Down, asks)] {
             let levels_count = u8::try_from(occupied.count_ones());
             levels_count.map_err(|_| Broken::LevelMismatch)?.write(sink);
             for (tick, level) in self.levels(side) {
@@ -89,7 +88,7 @@ impl Book {
             if order.no.0 == Sequence::ZERO || order.no.0 > queue.last {
                 return Err(BadImage::Contradiction("an order that no record placed"));
             }
-            let slot = pool.insert(order)?;
+            let slot = pool.insert(&order)?;
             self.push(pool, slot)?;
         }
         Ok(())

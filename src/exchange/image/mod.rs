@@ -10,7 +10,7 @@ mod sound;
 use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
-use super::ids::{MarketNo, UserNo};
+use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
@@ -73,7 +73,8 @@ impl Exchange {
 
     /// The state that an image shows. Any bytes may be given: the answer is an error, or a state
     /// whose image they are and in which everything that is always true holds. Takes memory in
-    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 64 records.
+    /// proportion to the bytes and, as in the run that wrote them, 8 bytes for every 32,768
+    /// records.
     ///
     /// # Errors
     /// [`BadImage`] if they are not the image of a possible state.
@@ -124,6 +125,11 @@ impl Exchange {
         market: MarketNo,
         source: &mut impl ImageSource,
     ) -> Result<Market, BadImage> {
+        let event: Option<EventNo> = Imaged::read(source)?;
+        if let Some(event) = event {
+            let known = self.catalogue.join(market, event);
+            known.ok_or(BadImage::Contradiction("a market of no event"))?;
+        }
         Ok(Market {
             status: Imaged::read(source)?,
             deadline: Imaged::read(source)?,
@@ -131,6 +137,8 @@ impl Exchange {
             fees: Imaged::read(source)?,
             window_end: Imaged::read(source)?,
             winner: Imaged::read(source)?,
+            settled_at: Imaged::read(source)?,
+            event,
             book: Book::read(market, self.sequence, &mut self.orders, source)?,
         })
     }
@@ -162,14 +170,25 @@ impl Exchange {
 
 impl Market {
     fn write(&self, orders: &OrderPool, sink: &mut impl ImageSink) -> Result<(), Broken> {
-        let Market { status, deadline, dispute_window_seconds, fees, window_end, winner, book } =
-            self;
+        let Market {
+            status,
+            deadline,
+            dispute_window_seconds,
+            fees,
+            window_end,
+            winner,
+            settled_at,
+            event,
+            book,
+        } = self;
+        event.write(sink);
         status.write(sink);
         deadline.write(sink);
         dispute_window_seconds.write(sink);
         fees.write(sink);
         window_end.write(sink);
         winner.write(sink);
+        settled_at.write(sink);
         book.write(orders, sink)
     }
 }

@@ -109,6 +109,7 @@ impl Exchange {
 fn check_life(market: &Market) -> Result<(), BadImage> {
     let resolved = market.status == MarketStatus::Resolved;
     hold(market.window_end.is_some() == resolved, "a dispute window without an outcome")?;
+    hold(market.settled_at.is_some() == market.is_final(), "a price that does not fit the status")?;
     let winner = market.winner.is_some();
     let fits = match market.status {
         MarketStatus::Draft

@@ -1,7 +1,9 @@
 //! The units, numbers and choices of the exchange as they stand in an image. Everything here has
 //! one width, whatever its value: what is missing is a value that nothing has.
 
-use super::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_text};
+use super::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, write_list, write_text,
+};
 use crate::exchange::catalogue::{EventDraft, Localized, MarketDraft, Outcome};
 use crate::exchange::command::{
     Condition, KeyHash, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
@@ -9,8 +11,8 @@ use crate::exchange::command::{
 use crate::exchange::effect::{CancelReason, Holding};
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
-    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderNo, Token,
-    TradeIndex, UserId, UserNo,
+    CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, MarketSet, OrderNo,
+    Token, TradeIndex, UserId, UserNo,
 };
 use crate::exchange::ledger::{Account, Position};
 use crate::exchange::lifecycle::MarketStatus;
@@ -78,6 +80,19 @@ macro_rules! numbers {
 }
 
 numbers!(UserNo, KeyNo, CategoryNo, EventNo, MarketNo, OrderNo, TradeIndex, KeyHash);
+
+/// The markets by ascending number.
+impl Imaged for MarketSet {
+    fn write(&self, sink: &mut impl ImageSink) {
+        write_list(self.as_slice().iter(), sink);
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let markets: Vec<MarketNo> = Imaged::read(source)?;
+        let ascending = markets.is_sorted();
+        MarketSet::new(markets).filter(|_| ascending).ok_or(BadImage::Value("MarketSet"))
+    }
+}
 
 /// Outside ids, as the 16 bytes of their UUID.
 macro_rules! outside_ids {
@@ -159,7 +174,15 @@ imaged_choice!(CancelReason {
 });
 
 imaged!(Localized { pt, en, es });
-imaged!(EventDraft { titles, sub_titles, descriptions, images, highlighted, categories });
+imaged!(EventDraft {
+    titles,
+    sub_titles,
+    descriptions,
+    images,
+    highlighted,
+    categories,
+    mutually_exclusive,
+});
 imaged!(MarketDraft {
     questions,
     descriptions,

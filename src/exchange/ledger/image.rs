@@ -14,16 +14,28 @@ impl Imaged for Ledger {
         // What contracts cost is told by the positions.
         let Ledger { accounts, costs: _, markets, net_deposits, fees } = self;
         accounts.write(sink);
-        markets.write(sink);
+        write_count(markets.len(), sink);
+        for holders in markets {
+            // A market without holders is as one that never had any.
+            match holders {
+                Some(holders) => holders.write(sink),
+                None => write_count(0, sink),
+            }
+        }
         net_deposits.write(sink);
         fees.write(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let accounts: Vec<Account> = Imaged::read(source)?;
-        let markets: Vec<Holders> = Imaged::read(source)?;
+        let markets_count = read_count(source)?;
+        let mut markets = Vec::with_capacity(room::<u64>(markets_count, source));
+        for _ in 0..markets_count {
+            let holders = Holders::read(source)?;
+            markets.push((!holders.rows.is_empty()).then(|| Box::new(holders)));
+        }
         let mut costs = vec![MoneySum::ZERO; accounts.len()];
-        for (user, position) in markets.iter().flat_map(|holders| &holders.rows) {
+        for (user, position) in markets.iter().flatten().flat_map(|holders| &holders.rows) {
             let sum = costs.get_mut(user.index());
             let sum = sum.ok_or(BadImage::Contradiction("a position of nobody"))?;
             for cost in position.costs() {

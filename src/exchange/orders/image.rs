@@ -1,6 +1,6 @@
 //! A resting order in an image. Its market, side and price are those of the queue it stands in.
 
-use super::{Backing, Entry, Order, OrderPool, Slot};
+use super::{Backing, Order, OrderPool, Slot};
 use crate::exchange::command::{Condition, SelfTradePrevention, Wording};
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
@@ -15,8 +15,6 @@ impl OrderPool {
         sink: &mut impl ImageSink,
     ) -> Result<(), Broken> {
         // The orders are all there is: slots, lists and counts come back when they are inserted.
-        let OrderPool { entries: _, free: _, by_number: _, by_user: _, count: _ } = self;
-        let Entry { order, queue: _, owner: _ } = self.entry(slot)?;
         let Order {
             no,
             user,
@@ -30,7 +28,7 @@ impl OrderPool {
             self_trade,
             condition,
             copy_from,
-        } = order;
+        } = self.get(slot)?;
         no.write(sink);
         user.write(sink);
         wording.write(sink);

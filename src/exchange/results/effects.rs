@@ -11,7 +11,7 @@ use crate::exchange::command::{
 use crate::exchange::effect::{CancelReason, Effect, Holding, Party, Trade};
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, TradeIndex, UserNo,
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, TradeIndex, UserNo,
 };
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::reject::Reject;
@@ -103,7 +103,7 @@ macro_rules! integers {
     ($($kind:ty),+) => { $(
         impl Canonical for $kind {
             #[inline]
-    fn write(&self, out: &mut impl Sink) {
+            fn write(&self, out: &mut impl Sink) {
                 out.integer(self.to_le_bytes());
             }
         }
@@ -116,7 +116,7 @@ macro_rules! wrapped {
     ($($kind:ty: $as:ident => $value:expr;)+) => { $(
         impl Canonical for $kind {
             #[inline]
-    fn write(&self, out: &mut impl Sink) {
+            fn write(&self, out: &mut impl Sink) {
                 let $as = self;
                 $value.write(out);
             }
@@ -223,6 +223,16 @@ impl<T: Canonical> Canonical for Vec<T> {
     }
 }
 
+impl Canonical for MarketSet {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        count(self.as_slice().len()).write(out);
+        for market in self.as_slice() {
+            market.write(out);
+        }
+    }
+}
+
 impl<T: Canonical> Canonical for Option<T> {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
@@ -237,14 +247,6 @@ fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-impl Canonical for Localized {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Localized { pt, en, es } = self;
-        put!(out; pt, en, es);
-    }
-}
-
 impl Canonical for TimeInForce {
     #[inline]
     fn write(&self, out: &mut impl Sink) {
@@ -257,127 +259,47 @@ impl Canonical for TimeInForce {
     }
 }
 
-impl Canonical for Rules {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Rules {
-            version,
-            currency,
-            user_open_orders_max,
-            venue_open_orders_max,
-            money_supply_max,
-            repeat_window_seconds,
-            user_names_max,
-        } = self;
-        put!(out; version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max);
-        put!(out; repeat_window_seconds, user_names_max);
-    }
+/// What is written field by field, in this order.
+macro_rules! in_order {
+    ($($kind:ident { $($field:ident),+ $(,)? })+) => { $(
+        impl Canonical for $kind {
+            #[inline]
+            fn write(&self, out: &mut impl Sink) {
+                let $kind { $($field),+ } = self;
+                put!(out; $($field),+);
+            }
+        }
+    )+ };
 }
 
-impl Canonical for CategoryDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let CategoryDraft { name, slug } = self;
-        put!(out; name, slug);
+in_order! {
+    Localized { pt, en, es }
+    Rules {
+        version, currency, user_open_orders_max, venue_open_orders_max, money_supply_max,
+        repeat_window_seconds, user_names_max,
     }
-}
-
-impl Canonical for EventDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let EventDraft { titles, sub_titles, descriptions, images, highlighted, categories } = self;
-        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    CategoryDraft { name, slug }
+    EventDraft {
+        titles, sub_titles, descriptions, images, highlighted, categories, mutually_exclusive,
     }
-}
-
-impl Canonical for MarketDraft {
-    fn write(&self, out: &mut impl Sink) {
-        let MarketDraft {
-            questions,
-            descriptions,
-            yes_text,
-            no_text,
-            logo,
-            deadline,
-            categories,
-            event,
-            highlighted,
-            dispute_window_seconds,
-            fees: Fees { maker, taker },
-        } = self;
-        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; event, highlighted, dispute_window_seconds, maker, taker);
+    Fees { maker, taker }
+    MarketDraft {
+        questions, descriptions, yes_text, no_text, logo, deadline, categories, event, highlighted,
+        dispute_window_seconds, fees,
     }
-}
-
-impl Canonical for EventRevision {
-    fn write(&self, out: &mut impl Sink) {
-        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
-            self;
-        put!(out; titles, sub_titles, descriptions, images, highlighted, categories);
+    EventRevision { titles, sub_titles, descriptions, images, highlighted, categories }
+    MarketRevision {
+        questions, descriptions, yes_text, no_text, logo, deadline, categories, highlighted,
+        maker_fee, taker_fee,
     }
-}
-
-impl Canonical for MarketRevision {
-    fn write(&self, out: &mut impl Sink) {
-        let MarketRevision {
-            questions,
-            descriptions,
-            yes_text,
-            no_text,
-            logo,
-            deadline,
-            categories,
-            highlighted,
-            maker_fee,
-            taker_fee,
-        } = self;
-        put!(out; questions, descriptions, yes_text, no_text, logo, deadline, categories);
-        put!(out; highlighted, maker_fee, taker_fee);
+    Wording { outcome, side }
+    PlaceOrder {
+        user, market, wording, price, quantity, time_in_force, self_trade, condition, valid_until,
+        copy_from, client_order_id,
     }
-}
-
-impl Canonical for PlaceOrder {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let PlaceOrder {
-            user,
-            market,
-            wording: Wording { outcome, side },
-            price,
-            quantity,
-            time_in_force,
-            self_trade,
-            condition,
-            valid_until,
-            copy_from,
-            client_order_id,
-        } = self;
-        put!(out; user, market, outcome, side, price, quantity, time_in_force);
-        put!(out; self_trade, condition, valid_until, copy_from, client_order_id);
-    }
-}
-
-impl Canonical for Party {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Party { order, user, remaining, fee } = self;
-        put!(out; order, user, remaining, fee);
-    }
-}
-
-impl Canonical for Trade {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Trade { index, market, price, quantity, taker_direction, taker, maker } = self;
-        put!(out; index, market, price, quantity, taker_direction, taker, maker);
-    }
-}
-
-impl Canonical for Holding {
-    #[inline]
-    fn write(&self, out: &mut impl Sink) {
-        let Holding { held, locked, cost, copy_from } = self;
-        put!(out; held, locked, cost, copy_from);
-    }
+    Party { order, user, remaining, fee }
+    Trade { index, market, price, quantity, taker_direction, taker, maker }
+    Holding { held, locked, cost, copy_from }
 }
 
 impl Canonical for Effect {
@@ -440,6 +362,10 @@ impl Canonical for Effect {
             E::VenueModeSet { mode } => put!(out; 26_u8, mode),
             E::UserModeSet { user, mode } => put!(out; 27_u8, user, mode),
             E::ExposureLimitSet { user, limit } => put!(out; 28_u8, user, limit),
+            E::Converted { user, event, markets, quantity, cash } => {
+                put!(out; 29_u8, user, event, markets, quantity, cash);
+            }
+            E::SetsSettled { event, sets, surplus } => put!(out; 30_u8, event, sets, surplus),
         }
     }
 }

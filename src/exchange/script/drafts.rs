@@ -46,6 +46,7 @@ pub fn event_draft(name: &str) -> EventDraft {
         images: vec![picture(name)],
         highlighted: false,
         categories: Vec::new(),
+        mutually_exclusive: false,
     }
 }
 

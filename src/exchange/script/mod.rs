@@ -19,12 +19,12 @@
 //! deposit ann 100.00
 //! withdraw ann 5.00
 //! category weather [name "Weather"] [slug "weather"]
-//! event storms [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
+//! event storms [exclusive] [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
 //!              [highlighted yes|no] [in weather,sport]
 //! market rain [questions TEXTS] [descriptions TEXTS] [yes TEXTS] [no TEXTS] [logo "url"]
 //!             [until MOMENT] [in weather,sport] [highlighted yes|no] [maker 0.0200] [taker 0.0700]
 //!             [of storms] [window SPAN]
-//! revise event storms ...      with the parts of an event
+//! revise event storms ...      with the parts of an event but `exclusive`
 //! revise market rain ...       with the parts of a market but the last two
 //! publish rain                 suspend, close, dispute likewise
 //! reopen rain [until MOMENT]
@@ -35,6 +35,7 @@
 //! ann amend s1 [price 0.61] [x4]
 //! ann cancel s1
 //! ann cancel all [rain]
+//! ann convert storms rain,snow x5      no contracts of rain and of snow
 //! ann heartbeat SPAN|off
 //! mode venue|ann normal|cancel-only|read-only
 //! limit ann 50.00|none

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::command::{Command, Record};
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, UserNo};
 use super::super::units::{Sequence, TimeMs};
 use super::{Line, ScriptError, Verdict};
 
@@ -180,6 +180,12 @@ impl Names {
     /// A market's name.
     pub fn of_market(&self, market: MarketNo) -> String {
         self.markets.name(market.0.into())
+    }
+
+    /// The names of several markets, as one word.
+    pub fn of_markets(&self, markets: &MarketSet) -> String {
+        let names: Vec<_> = markets.as_slice().iter().map(|no| self.of_market(*no)).collect();
+        names.join(",")
     }
 
     /// An order's name.

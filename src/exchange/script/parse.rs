@@ -4,8 +4,8 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
-    BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Record, Role, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
@@ -173,6 +173,10 @@ impl Reader<'_> {
             }
             "event" => {
                 let mut draft = event_draft(&name);
+                if self.peek() == Some("exclusive") {
+                    self.pass_over("exclusive")?;
+                    draft.mutually_exclusive = true;
+                }
                 revise_event(&mut draft, self.event_parts()?);
                 Command::CreateEvent(Box::new(draft))
             }
@@ -312,6 +316,12 @@ impl Reader<'_> {
                 };
                 Command::Heartbeat { user, timeout_seconds }
             }
+            "convert" => Command::Convert(Conversion {
+                user,
+                event: self.event()?,
+                markets: self.markets()?,
+                quantity: lots(self.bare("a quantity")?)?,
+            }),
             other => return Err(ScriptError::Unexpected(other.to_owned())),
         };
         Ok((command, None))

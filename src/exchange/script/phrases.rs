@@ -64,11 +64,27 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             };
             format!("{who} holds {holdings}{}", realised_part(*realised))
         }
+        Effect::Converted { .. } | Effect::SetsSettled { .. } => of_sets(effect, names),
         Effect::PositionSettled { user, market, yes, no, payout, realised } => {
             let who = holder(*user, *market, names);
             let realised = realised_part(*realised);
             format!("{who} is paid {payout} for yes x{yes}, no x{no}{realised}")
         }
+    }
+}
+
+fn of_sets(effect: &Effect, names: &Names) -> String {
+    match effect {
+        Effect::Converted { user, event, markets, quantity, cash } => {
+            let (user, event) = (names.of_user(*user), names.of_event(*event));
+            let given = names.of_markets(markets);
+            format!("{user} converts no x{quantity} of {given} in {event} for {cash} and yes")
+        }
+        Effect::SetsSettled { event, sets, surplus } => {
+            let event = names.of_event(*event);
+            format!("the sets x{sets} of {event} leave {surplus} to the operator")
+        }
+        _ => String::new(),
     }
 }
 

@@ -4,7 +4,8 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side, TimeInForce,
+    BodyHash, Command, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
+    TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -93,6 +94,9 @@ impl Writer<'_> {
             Command::CreateCategory(draft) => self.category(name, draft),
             Command::CreateEvent(draft) => {
                 self.part("event", name);
+                if draft.mutually_exclusive {
+                    self.word("exclusive");
+                }
                 self.event_parts(&event_difference(&event_draft(name), draft));
             }
             Command::CreateMarket(draft) => {
@@ -162,6 +166,7 @@ impl Writer<'_> {
                     self.word(self.names.of_market(*market));
                 }
             }
+            Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds } => {
                 self.user(*user);
                 let ms = u64::from(*timeout_seconds).saturating_mul(1000);
@@ -182,6 +187,13 @@ impl Writer<'_> {
             // `AdvanceClock`; every other command is written above.
             _ => self.word("clock"),
         }
+    }
+
+    fn convert(&mut self, asked: &Conversion) {
+        self.user(asked.user);
+        self.part("convert", self.names.of_event(asked.event));
+        self.word(self.names.of_markets(&asked.markets));
+        self.word(format!("x{}", asked.quantity));
     }
 
     fn venue(&mut self, rules: &Rules) {

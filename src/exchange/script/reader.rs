@@ -2,7 +2,7 @@
 //! command.
 
 use super::super::catalogue::{Localized, Outcome};
-use super::super::ids::{CategoryNo, EventNo, MarketNo, OrderNo, UserNo};
+use super::super::ids::{CategoryNo, EventNo, MarketNo, MarketSet, OrderNo, UserNo};
 use super::super::units::{Lots, TimeMs, UnitError};
 use super::ScriptError;
 use super::names::{Names, is_name};
@@ -115,6 +115,14 @@ impl<'a> Reader<'a> {
             "none" => Ok(Vec::new()),
             list => list.split(',').map(|name| self.names.category(name)).collect(),
         }
+    }
+
+    /// A list of markets, each once.
+    pub fn markets(&mut self) -> Result<MarketSet, ScriptError> {
+        let list = self.bare("markets")?;
+        let markets = list.split(',').map(|name| self.names.market(name));
+        let markets = MarketSet::new(markets.collect::<Result<_, _>>()?);
+        markets.ok_or_else(|| ScriptError::Unexpected(list.to_owned()))
     }
 
     /// A price, quantity or amount.

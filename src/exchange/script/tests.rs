@@ -7,11 +7,11 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
-    TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
+    Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
-use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Lots, Money, ORDER_LOTS_MAX, SettlementPrice, Tick, TimeMs};
 use super::*;
@@ -70,9 +70,10 @@ fn market_revision() -> BoxedStrategy<MarketRevision> {
 }
 
 fn event_draft() -> BoxedStrategy<EventDraft> {
-    (text(), event_revision())
-        .prop_map(|(name, revision)| {
+    (text(), event_revision(), any::<bool>())
+        .prop_map(|(name, revision, mutually_exclusive)| {
             let mut draft = drafts::event_draft(&name);
+            draft.mutually_exclusive = mutually_exclusive;
             drafts::revise_event(&mut draft, revision);
             draft
         })
@@ -250,8 +251,25 @@ fn of_a_user() -> BoxedStrategy<Command> {
     .boxed()
 }
 
+fn conversion() -> impl Strategy<Value = Command> {
+    let markets = prop::collection::btree_set(0..5_u32, 1..4);
+    (0..4_u32, 0..3_u32, markets, 1..=ORDER_LOTS_MAX).prop_map(|(user, event, markets, lots)| {
+        Command::Convert(Conversion {
+            user: UserNo(user),
+            event: EventNo(event),
+            markets: MarketSet::new(markets.into_iter().map(MarketNo).collect()).unwrap(),
+            quantity: Lots::new(lots),
+        })
+    })
+}
+
 fn records() -> impl Strategy<Value = Vec<Record>> {
-    let command = prop_oneof![creation(), life_cycle(), of_a_user()];
+    let command = prop_oneof![
+        3 => creation(),
+        3 => life_cycle(),
+        3 => of_a_user(),
+        1 => conversion(),
+    ];
     let asked = (time(), prop_oneof![4 => Just(None), 1 => once().prop_map(Some)], command);
     (prop_oneof![Just(1), 1..50_u64], prop::collection::vec(asked, 0..30)).prop_map(
         |(first, commands)| {
@@ -311,7 +329,7 @@ user bob \"Bob \\\"B.\\\"\" pic \"https://example.org/b.png\"
 +5s deposit ann 100.00
 withdraw ann 0.50
 category weather
-event storms in weather
+event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m
 revise market rain until +1d
 publish rain
@@ -320,6 +338,7 @@ bob buy no 0.40 x2.5 ioc stp=cancel-maker
 bob buy yes 0.63 x8 expires +10m post-only valid +250ms copy ann
 bob amend bob.2 price 0.61 x4
 ann buy yes 0.30 x1 client \"a\\\"1\"
+ann convert storms rain,?3 x2.5
 ann cancel s1
 bob cancel all rain
 bob cancel all

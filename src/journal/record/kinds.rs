@@ -3,17 +3,20 @@
 use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CancelOrderV1, CancelOrdersV1, CloseMarketV1,
-    CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1, DisputeMarketV1,
-    HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1,
-    ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1, SetExposureLimitV1, SetUserModeV1,
-    SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1, VoidMarketV1, WithdrawV1,
+    ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DepositV1,
+    DisputeMarketV1, HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError,
+    ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
+    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1,
+    VoidMarketV1, WithdrawV1,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
-use crate::exchange::command::{Command, KeyHash, PlaceOrder, Wording};
+use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder, Wording};
 use crate::exchange::fees::{FeeRate, Fees};
-use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use crate::exchange::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -52,6 +55,12 @@ pub(super) fn spell(command: &Command, tail: &mut Tail<'_>) -> Spelled {
         Command::CancelOrders { user, market } => {
             tail.put(CancelOrdersV1 { user: user.0, market: market.map(|market| market.0) })
         }
+        Command::Convert(asked) => tail.put(ConvertV1 {
+            user: asked.user.0,
+            event: asked.event.0,
+            markets: asked.markets.as_slice().iter().map(|market| market.0).collect(),
+            quantity: asked.quantity.get(),
+        }),
         Command::AdvanceClock => tail.put(AdvanceClockV1 {}),
         venue => spell_venue(venue, tail),
     }
@@ -157,6 +166,7 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
         }),
         23 => body.read().map(|AdvanceClockV1 {}| Command::AdvanceClock),
         24..=27 => switch(body),
+        28 => converted_of(body.read()?).map_err(bad),
         unknown => Err(RecordError::UnknownKind(unknown)),
     }
 }
@@ -208,6 +218,7 @@ fn event(draft: &EventDraft) -> CreateEventV1<'_> {
         images: urls(&draft.images),
         highlighted: draft.highlighted,
         categories: numbers(&draft.categories),
+        mutually_exclusive: draft.mutually_exclusive,
     }
 }
 
@@ -329,6 +340,7 @@ fn event_of(event: CreateEventV1<'_>) -> Command {
         images: strings(event.images),
         highlighted: event.highlighted,
         categories: categories(event.categories),
+        mutually_exclusive: event.mutually_exclusive,
     }))
 }
 
@@ -408,6 +420,19 @@ fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
         valid_until: fields::time_option(order.valid_until, "valid_until")?,
         copy_from: order.copy_from.map(UserNo),
         client_order_id: order.client_order_id.map(fields::client_order_id).transpose()?,
+    }))
+}
+
+fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {
+    // Another order of the same markets would be another spelling.
+    let ascending = asked.markets.is_sorted();
+    let markets = asked.markets.into_iter().map(MarketNo).collect();
+    let markets = MarketSet::new(markets).filter(|_| ascending).ok_or(BadField("markets"))?;
+    Ok(Command::Convert(Conversion {
+        user: UserNo(asked.user),
+        event: EventNo(asked.event),
+        markets,
+        quantity: Lots::new(asked.quantity),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! Kept answers in the read model's image, in the order in which they are looked at again.
 
-use super::{Answers, Kept, Row};
+use super::{Answers, Converted, Kept, Row};
 use crate::exchange::command::TradingMode;
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
@@ -11,6 +11,7 @@ use crate::projection::catalogue::{EventRow, MarketRow};
 use crate::projection::image::hold;
 
 imaged!(Row { kept, given, until });
+imaged!(Converted { sequence, event, markets, quantity, cash });
 imaged!(UserRow { no, id, profile_name, profile_pic, created_at, balance, standing });
 imaged!(EventRow { no, id, draft, markets, created_at, updated_at, published_at });
 imaged!(MarketRow {
@@ -41,6 +42,7 @@ impl Imaged for Kept {
                 probability.write(sink);
             }
             Kept::Done => 10_u8.write(sink),
+            Kept::Converted(came) => tagged(11, came, sink),
         }
     }
 
@@ -56,6 +58,7 @@ impl Imaged for Kept {
             8 => Kept::Event(Imaged::read(source)?),
             9 => Kept::Market(Imaged::read(source)?, Imaged::read(source)?),
             10 => Kept::Done,
+            11 => Kept::Converted(Imaged::read(source)?),
             _ => return Err(BadImage::Value("Kept")),
         })
     }

@@ -1,7 +1,7 @@
 //! Changes of money as they are packed and in the read model's image.
 
 use super::{Cause, Change, Statements, Subject};
-use crate::exchange::ids::{MarketNo, OrderNo};
+use crate::exchange::ids::{EventNo, MarketNo, OrderNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Money, Sequence, TimeMs};
 use crate::projection::accounts::Balance;
@@ -35,6 +35,7 @@ impl Cause {
             Cause::Settled(_) => 8,
             Cause::Voided(_) => 9,
             Cause::Fee(_) => 10,
+            Cause::Converted(_) => 11,
         }
     }
 
@@ -47,6 +48,9 @@ impl Cause {
         }
         if let Some(market) = self.paying_market() {
             pack(u64::from(market.0), sink);
+        }
+        if let Some(event) = self.event() {
+            pack(u64::from(event.0), sink);
         }
     }
 
@@ -70,6 +74,7 @@ impl Cause {
             8 => Cause::Settled(MarketNo(unpack_u32(source)?)),
             9 => Cause::Voided(MarketNo(unpack_u32(source)?)),
             10 => Cause::Fee(about(source)?),
+            11 => Cause::Converted(EventNo(unpack_u32(source)?)),
             _ => return Err(BadImage::Value("Cause")),
         })
     }

@@ -9,11 +9,13 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FeeRate, Fees};
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
+use openoutcry::exchange::ids::{
+    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
+};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
@@ -72,6 +74,12 @@ pub enum Intent {
     Limit {
         user: u8,
         units: Option<i64>,
+    },
+    /// Of one of a few events, of markets that it picks.
+    Convert {
+        user: u8,
+        pick: u16,
+        quantity: Amount,
     },
     /// An order that was named before, word for word.
     Again(u16),
@@ -159,9 +167,13 @@ pub fn opening() -> Vec<Command> {
         let amount = Money::new(300_000_000 * i64::from(number) + 500_000_000);
         commands.push(Command::Deposit { user: UserNo(number), amount });
     }
-    for number in 0..2 {
-        let deadline = after(START, 20_000);
-        commands.push(Command::CreateMarket(Box::new(draft(deadline, number, fees_of(number)))));
+    commands.extend([create_event(true), create_event(false)]);
+    for number in 0..4 {
+        let draft = MarketDraft {
+            event: Some(EventNo(u32::from(number == 0))),
+            ..draft(after(START, 20_000), number % 2, fees_of(number))
+        };
+        commands.push(Command::CreateMarket(Box::new(draft)));
         commands.push(Command::PublishMarket { market: MarketNo(number) });
     }
     commands
@@ -294,6 +306,9 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             user: UserNo(u32::from(*user)),
             limit: units.map(Money::new),
         },
+        Intent::Convert { user, pick, quantity } => {
+            convert(twin, UserNo(u32::from(*user)), *pick, *quantity, now)
+        }
         Intent::Again(pick) => {
             let mut named = twin.named_ever();
             // The latest ones count; the older ones show that they no longer do.
@@ -397,6 +412,91 @@ fn amend(twin: &Naive, pick: u16, price: Option<u8>, quantity: Option<Amount>) -
     }
 }
 
+/// An event without texts.
+pub fn create_event(mutually_exclusive: bool) -> Command {
+    Command::CreateEvent(Box::new(EventDraft {
+        titles: Localized::default(),
+        sub_titles: Localized::default(),
+        descriptions: Localized::default(),
+        images: Vec::new(),
+        highlighted: false,
+        categories: Vec::new(),
+        mutually_exclusive,
+    }))
+}
+
+/// Mostly a conversion that can be made, by whoever has most to give; now and then any. Where nothing can
+/// be converted: the next step to an event in which it can.
+fn convert(twin: &Naive, user: UserNo, pick: u16, quantity: Amount, now: TimeMs) -> Command {
+    let undecided = |market: &MarketNo| {
+        let status = twin.markets[market.index()].status_at(now);
+        status.keeps_orders() || status == MarketStatus::Closed
+    };
+    let all: Vec<EventNo> = (0..twin.events_count()).map(EventNo).collect();
+    let can = |event: &EventNo| {
+        let markets = twin.markets_of(*event);
+        let exclusive = twin.events[event.index()].exclusive;
+        let enough = 2 + event.index() % 2;
+        exclusive && markets.len() >= enough && markets.iter().all(undecided)
+    };
+    let able: Vec<EventNo> = all.iter().copied().filter(can).collect();
+    let any = pick.is_multiple_of(8);
+    let Some(event) = nth(if any { &all } else { &able }, usize::from(pick / 8)) else {
+        return prepare(twin, now);
+    };
+    let markets = twin.markets_of(event);
+    let free_of = |user: u32, market: &MarketNo| twin.ledger.position(user, market.0).no.free;
+    let has = |user: &u32| markets.iter().filter(|market| free_of(*user, market) > 0).count();
+    let richest = (0..USERS_COUNT).max_by_key(has).map(UserNo);
+    let user = richest.filter(|_| pick % 16 > 3).unwrap_or(user);
+    let free = |market: &MarketNo| free_of(user.0, market);
+    let chosen = |(place, market): (u32, &MarketNo)| {
+        let bits = (pick >> (4 + place % 12)) % 4;
+        let meant =
+            if pick % 16 > 1 { free(market) > 0 && (pick % 5 < 2 || bits < 3) } else { bits == 0 };
+        meant.then_some(*market)
+    };
+    let mut given: Vec<MarketNo> = (0..).zip(&markets).filter_map(chosen).collect();
+    if pick % 64 == 8 || given.is_empty() {
+        given = vec![MarketNo(u32::from(pick) % (u32::try_from(twin.markets.len()).unwrap() + 1))];
+    }
+    let most = given.iter().map(free).min().unwrap_or_default();
+    let quantity = match quantity {
+        Amount::Lots(lots) => most.min(i128::from(lots)),
+        Amount::Holding(more) => most + i128::from(more),
+        Amount::Tenths(tenths) => most * i128::from(tenths.unsigned_abs()) / 10,
+    };
+    Command::Convert(Conversion {
+        user,
+        event,
+        markets: MarketSet::new(given).unwrap(),
+        quantity: Lots::new(u64::try_from(quantity.max(1)).unwrap()),
+    })
+}
+
+/// The next step to an event in which something can be converted.
+fn prepare(twin: &Naive, now: TimeMs) -> Command {
+    let event = EventNo(twin.events_count() - 1);
+    let markets = twin.markets_of(event);
+    let status = |market: &MarketNo| twin.markets[market.index()].status_at(now);
+    let draft_of = markets.iter().find(|market| status(market) == MarketStatus::Draft);
+    let decided = markets.iter().any(|market| {
+        let status = status(market);
+        status != MarketStatus::Draft && !status.keeps_orders()
+    });
+    if decided || !twin.events[event.index()].exclusive {
+        return create_event(true);
+    }
+    if let Some(market) = draft_of {
+        return Command::PublishMarket { market: *market };
+    }
+    let window = u32::try_from(now.get() % 3).unwrap();
+    let deadline = after(now, 4_000 + now.get() % 9_000);
+    let fees = fees_of(window);
+    let draft = MarketDraft { event: Some(event), ..draft(deadline, window, fees) };
+    Command::CreateMarket(Box::new(draft))
+}
+
 fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Command {
     let had = twin.markets.get(market.index()).map_or(now, |market| market.deadline);
     let later =
@@ -406,9 +506,11 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
             let deadline = after(now, i64::from(deadline_in));
             let fees = fees_of(u32::from(deadline_in.unsigned_abs()));
             let mut draft = draft(deadline, u32::from(window), fees);
-            if deadline_in % 9 == 0 {
+            if deadline_in % 5 == 0 {
                 draft.categories = vec![CategoryNo(u32::from(window))];
-                draft.event = Some(EventNo(u32::from(window)));
+                let last = twin.events_count().saturating_sub(1);
+                let early = u32::from(window);
+                draft.event = Some(EventNo(if deadline_in % 2 == 0 { early } else { last }));
             }
             Command::CreateMarket(Box::new(draft))
         }
@@ -470,6 +572,7 @@ fn catalogue(twin: &Naive, pick: u8) -> Command {
             images: Vec::new(),
             highlighted: false,
             categories: vec![CategoryNo(small % 4)],
+            mutually_exclusive: pick % 8 == 4,
         })),
         6 => {
             let categories = (small % 2 == 0).then(|| vec![CategoryNo(small)]);

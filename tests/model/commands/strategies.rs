@@ -1,5 +1,7 @@
 //! How often what is asked: mostly orders, near one price, small, often more than can be paid.
 
+#![allow(dead_code)] // the exchange's other tests draw a part
+
 use proptest::prelude::*;
 
 use openoutcry::exchange::command::{Condition, SelfTradePrevention, TradingMode};
@@ -78,6 +80,73 @@ fn place() -> impl Strategy<Value = Intent> {
     )
 }
 
+/// Whole contracts, without conditions, so that holdings grow.
+fn plain_place() -> impl Strategy<Value = Intent> {
+    let known = 0..u8::try_from(USERS_COUNT).unwrap();
+    let quantity = prop_oneof![
+        6 => (1_u64..=2).prop_map(|contracts| contracts * 1_000_000),
+        1 => 1_u64..3_000_000,
+    ];
+    let life = prop_oneof![Just(Life::Standing), Just(Life::Immediate)];
+    (known, 0_u8..8, any::<bool>(), 35_u8..=65, quantity, life).prop_map(
+        |(user, market, yes, price, lots, life)| {
+            Intent::Place(Place {
+                user,
+                market,
+                yes,
+                buy: true,
+                price,
+                quantity: Amount::Lots(lots),
+                life,
+                self_trade: SelfTradePrevention::CancelMaker,
+                condition: Condition::Unconditional,
+                valid_for: None,
+                copy_from: None,
+                client: None,
+            })
+        },
+    )
+}
+
+fn conversion() -> impl Strategy<Value = Intent> {
+    let quantity = prop_oneof![
+        2 => Just(Amount::Tenths(10)),
+        2 => (1_i8..=10).prop_map(Amount::Tenths),
+        1 => (-2_i8..=1).prop_map(Amount::Holding),
+        1 => (1_u64..=9).prop_map(Amount::Lots),
+    ];
+    (user(), any::<u16>(), quantity).prop_map(|(user, pick, quantity)| Intent::Convert {
+        user,
+        pick,
+        quantity,
+    })
+}
+
+/// One step of those that make and end conversions.
+pub fn step_of_conversions() -> impl Strategy<Value = Step> {
+    let ends = prop_oneof![
+        2 => (-2_i16..3000, 0_u8..3)
+            .prop_map(|(deadline_in, window)| Run::Create { deadline_in, window }),
+        3 => any::<bool>().prop_map(Run::Resolve),
+        6 => Just(Run::Dispute),
+        2 => (0_u8..=100).prop_map(Run::Void),
+        1 => Just(Run::Suspend),
+        1 => Just(Run::Reopen(None)),
+    ];
+    let intent = prop_oneof![
+        60 => plain_place(),
+        12 => conversion(),
+        2 => (any::<u16>(), 0_u8..12).prop_map(|(pick, by)| Intent::Cancel { pick, by }),
+        2 => (0_u8..4, 1_i64..400_000_000)
+            .prop_map(|(user, units)| Intent::Deposit { user, units }),
+        2 => (0_u8..4, Just(None)).prop_map(|(user, market)| Intent::CancelAll { user, market }),
+        4 => (0_u8..11, ends).prop_map(|(market, what)| Intent::Run { market, what }),
+        1 => Just(Intent::Clock),
+    ];
+    let later_ms = prop_oneof![6 => Just(0_u16), 4 => 0_u16..12, 1 => 0_u16..300];
+    (later_ms, intent).prop_map(|(later_ms, intent)| Step { later_ms, once: None, intent })
+}
+
 fn run() -> impl Strategy<Value = Run> {
     let later = || prop_oneof![Just(None), (-20_i16..3000).prop_map(Some)];
     prop_oneof![
@@ -122,6 +191,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         4 => Just(Intent::Clock),
         1 => any::<u8>().prop_map(Intent::Catalogue),
         4 => any::<u16>().prop_map(Intent::Again),
+        5 => conversion(),
         2 => (user(), 0_u8..3).prop_map(|(user, seconds)| Intent::Heartbeat { user, seconds }),
         1 => (prop_oneof![3 => user().prop_map(Some), 1 => Just(None)], mode)
             .prop_map(|(user, mode)| Intent::Mode { user, mode }),

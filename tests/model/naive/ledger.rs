@@ -320,6 +320,45 @@ impl Ledger {
         self.account_mut(user).available += pairs * PAIR;
     }
 
+    /// Takes `lots` free no contracts of each market in `given` and gives a yes contract of each
+    /// in `received` for each set of them, and 1.00 for all but one of the given. Answers the cash.
+    ///
+    /// Cash goes against cost, market by market; what is over is gained, in equal parts; cost that
+    /// is over goes with the contracts received, in equal parts, or is lost if there are none.
+    pub fn convert(&mut self, user: u32, given: &[u32], received: &[u32], lots: i128) -> i128 {
+        let cash = (parts(given) - 1) * lots * PAIR;
+        let mut costs = Vec::new();
+        for market in given {
+            let no = &mut self.position_mut(user, *market).no;
+            let held = no.held();
+            no.free -= lots;
+            costs.push(no.cost_leaving(lots, held));
+        }
+        let mut cash_over = cash;
+        for cost in &mut costs {
+            let covered = cash_over.min(*cost);
+            cash_over -= covered;
+            *cost -= covered;
+        }
+        for (place, (market, uncovered)) in (0..).zip(given.iter().zip(&costs)) {
+            let lost = if received.is_empty() { *uncovered } else { 0 };
+            let gained = part(cash_over, parts(given), place);
+            self.position_mut(user, *market).realised += gained - lost;
+        }
+        let moved: i128 = costs.iter().sum();
+        self.account_mut(user).available += cash;
+        for (place, market) in (0..).zip(received) {
+            let yes = &mut self.position_mut(user, *market).yes;
+            if yes.held() == 0 {
+                yes.copy_from = None;
+            }
+            yes.free += lots;
+            yes.cost += part(moved, parts(received), place);
+            self.merge(user, *market);
+        }
+        cash
+    }
+
     /// Pays a user's contracts at a yes-price of `yes_ticks`; `None` if there are none.
     pub fn settle(&mut self, user: u32, market: u32, yes_ticks: i128) -> Option<Paid> {
         let position = self.position(user, market);
@@ -343,6 +382,15 @@ pub struct Paid {
     pub no: i128,
     pub payout: i128,
     pub realised: i128,
+}
+
+fn parts(markets: &[u32]) -> i128 {
+    i128::try_from(markets.len()).expect("few markets")
+}
+
+/// One of so many equal parts; what is left over is given out by ones from the first part on.
+fn part(amount: i128, parts: i128, place: i128) -> i128 {
+    amount / parts + i128::from(place < amount % parts)
 }
 
 pub fn lots(lots: i128) -> Lots {

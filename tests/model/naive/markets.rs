@@ -3,7 +3,7 @@
 use openoutcry::exchange::catalogue::{MarketDraft, MarketRevision, Outcome};
 use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::{CancelReason, Effect};
-use openoutcry::exchange::ids::{MarketNo, UserNo};
+use openoutcry::exchange::ids::{EventNo, MarketNo, UserNo};
 use openoutcry::exchange::lifecycle::{MarketStatus, Trigger};
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::units::{SettlementPrice, TimeMs};
@@ -20,6 +20,7 @@ pub struct Market {
     pub status: MarketStatus,
     pub deadline: TimeMs,
     pub window_seconds: u32,
+    pub event: Option<EventNo>,
     pub rates: Rates,
     pub winner: Option<Outcome>,
     pub settled_at: Option<SettlementPrice>,
@@ -114,11 +115,13 @@ impl Naive {
         self.known_categories(&draft.categories)?;
         self.known_event(draft.event)?;
         self.in_future(draft.deadline)?;
+        self.may_join(draft.event)?;
         let market = MarketNo(u32::try_from(self.markets.len()).expect("few markets"));
         self.markets.push(Market {
             status: MarketStatus::Draft,
             deadline: draft.deadline,
             window_seconds: draft.dispute_window_seconds,
+            event: draft.event,
             rates: Rates {
                 maker: i128::from(draft.fees.maker.get()),
                 taker: i128::from(draft.fees.taker.get()),
@@ -200,6 +203,7 @@ impl Naive {
 
     fn resolve(&mut self, market: MarketNo, winner: Outcome) -> Result<(), Reject> {
         let to = self.leads(market, Trigger::Resolve)?;
+        self.leaves_room(market, if winner == Outcome::Yes { 100 } else { 0 })?;
         if self.markets[market.index()].status.keeps_orders() {
             self.close(market);
         }
@@ -230,6 +234,7 @@ impl Naive {
 
     fn void(&mut self, market: MarketNo, price: SettlementPrice) -> Result<(), Reject> {
         let to = self.leads(market, Trigger::Void)?;
+        self.leaves_room(market, price.get())?;
         self.close_if_overdue(market);
         let found = self.market_mut(market);
         found.settles_at = None;
@@ -253,6 +258,7 @@ impl Naive {
                 });
             }
         }
+        self.last_of_event(market);
     }
 
     /// All that the clock will make happen as things stand, soonest first.

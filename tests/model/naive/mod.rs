@@ -8,6 +8,7 @@
 #![allow(dead_code, clippy::missing_panics_doc, missing_docs)]
 
 pub mod book;
+pub mod exclusive;
 pub mod ledger;
 pub mod markets;
 pub mod repeats;
@@ -67,6 +68,7 @@ pub struct Naive {
     keys: Vec<Key>,
     slugs: Vec<String>,
     events_count: u32,
+    pub events: Vec<exclusive::Event>,
     pub ledger: Ledger,
     pub markets: Vec<Market>,
     /// Every order ever accepted.
@@ -137,6 +139,7 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),
             Command::SetVenueMode { mode } => self.set_mode(None, *mode),
             Command::SetUserMode { user, mode } => self.set_mode(Some(*user), *mode),
@@ -252,6 +255,7 @@ impl Naive {
         self.known_categories(&draft.categories)?;
         let event = EventNo(self.events_count);
         self.events_count += 1;
+        self.events.push(exclusive::Event { exclusive: draft.mutually_exclusive, sets: 0 });
         self.tell(Effect::EventCreated { event, draft: Box::new(draft.clone()) });
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use crate::exchange::command::{
-    Command, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, TimeInForce,
+    Command, Conversion, KeyHash, PlaceOrder, Record, Role, SelfTradePrevention, TimeInForce,
 };
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, KeyId, KeyNo, MarketId, MarketNo, OrderId, OrderNo,
@@ -49,11 +49,7 @@ impl<'a> Reading<'_, 'a> {
             C::Withdraw { user, amount } => {
                 J::Withdraw { user_id: self.user(*user), amount: Text(*amount) }
             }
-            C::CreateCategory(CategoryDraft { name, slug }) => {
-                let catalogue = &self.view.catalogue;
-                let category_id = self.made(CategoryId::derive, |id| catalogue.category_no(id));
-                J::CreateCategory { category_id, name, slug }
-            }
+            C::CreateCategory(draft) => self.create_category(draft),
             C::CreateEvent(draft) => self.create_event(draft),
             C::CreateMarket(draft) => self.create_market(draft),
             C::ReviseEvent { event, revision } => self.revise_event(*event, revision),
@@ -87,6 +83,7 @@ impl<'a> Reading<'_, 'a> {
                 user_id: self.user(*user),
                 market_id: market.and_then(|market| self.market(market)),
             },
+            C::Convert(asked) => self.convert(asked),
             C::AdvanceClock => J::AdvanceClock {},
             C::Heartbeat { user, timeout_seconds } => {
                 J::Heartbeat { user_id: self.user(*user), timeout_seconds: *timeout_seconds }
@@ -120,6 +117,13 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
+    fn create_category(&self, draft: &'a CategoryDraft) -> CommandJson<'a> {
+        let CategoryDraft { name, slug } = draft;
+        let catalogue = &self.view.catalogue;
+        let category_id = self.made(CategoryId::derive, |id| catalogue.category_no(id));
+        CommandJson::CreateCategory { category_id, name, slug }
+    }
+
     fn create_event(&self, draft: &'a EventDraft) -> CommandJson<'a> {
         CommandJson::CreateEvent {
             event_id: self.made(EventId::derive, |id| self.view.catalogue.event_no(id)),
@@ -129,6 +133,7 @@ impl<'a> Reading<'_, 'a> {
             images: &draft.images,
             highlighted: draft.highlighted,
             category_ids: self.categories(&draft.categories),
+            mutually_exclusive: draft.mutually_exclusive,
         }
     }
 
@@ -202,6 +207,15 @@ impl<'a> Reading<'_, 'a> {
             valid_until: terms.valid_until.map(Timestamp),
             copy_from_trader_id: terms.copy_from.and_then(|trader| self.user(trader)),
             client_order_id: terms.client_order_id.map(Text),
+        }
+    }
+
+    fn convert(&self, asked: &Conversion) -> CommandJson<'a> {
+        CommandJson::Convert {
+            user_id: self.user(asked.user),
+            event_id: self.event(asked.event),
+            market_ids: asked.markets.as_slice().iter().map(|no| self.market(*no)).collect(),
+            quantity: Text(asked.quantity),
         }
     }
 

@@ -1,0 +1,164 @@
+//! What one command costs, part by part, on one thread without a disk: the book alone, the exchange
+//! on real flow, the same with its results hashed, 100,000 markets; and the memory of a resting
+//! order and of a quiet market.
+//!
+//! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
+//! must not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
+//! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary).
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
+
+mod book;
+mod memory;
+mod mix;
+
+use std::path::Path;
+use std::process::Command as Process;
+use std::time::{Duration, Instant};
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Record;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::results::ResultsLog;
+use openoutcry::flow::lines::Source;
+use openoutcry::flow::records::FlowRecords;
+use openoutcry::flow::{Flow, sample};
+
+use mix::Script;
+
+/// Rows in the order in which they are printed.
+const ROWS: [&str; 6] = ["book", "flow", "results", "zipf", "resting", "quiet"];
+/// How often a row is measured; the best and the middle are told.
+const RUNS: usize = 9;
+/// How often the market of the book row is played, each time anew.
+const BOOK_DAYS: usize = 20;
+/// Records in a block: a busy venue's group commit.
+const BLOCK_RECORDS: usize = 200;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| *argument != "--bench").collect();
+    match arguments.as_slice() {
+        // `cargo test --benches` and `--list` only want to know that it builds.
+        [first, ..] if *first == "--test" || *first == "--list" => {}
+        ["row", row] => measure(row, RUNS),
+        ["once", row] => measure(row, 1),
+        [] => ROWS.into_iter().for_each(in_own_process),
+        rows => rows.iter().for_each(|row| in_own_process(row)),
+    }
+}
+
+fn in_own_process(row: &str) {
+    let program = std::env::current_exe().expect("this program");
+    let status = Process::new(program).args(["row", row]).status();
+    assert!(status.expect("a process").success(), "{row} failed");
+}
+
+fn measure(row: &str, runs: usize) {
+    match row {
+        "book" => {
+            let steps = book::steps(&flow().records);
+            // One market's day is over before a clock can tell.
+            let days = || vec![book::Venue::default(); BOOK_DAYS];
+            repeat(row, runs, steps.len() * BOOK_DAYS, days, |days: &mut Vec<book::Venue>| {
+                for venue in days.iter_mut() {
+                    venue.play(&steps);
+                }
+            });
+        }
+        "flow" => on_exchange(row, runs, &flow(), apply),
+        "results" => on_exchange(row, runs, &flow(), apply_and_hash),
+        "zipf" => on_exchange(row, runs, &mix::zipf(), apply),
+        "resting" => memory::resting(),
+        "quiet" => memory::quiet(),
+        unknown => panic!("no row is called {unknown}"),
+    }
+}
+
+/// The flow that the rows of real flow play.
+fn flow() -> Script {
+    let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
+    let source = source
+        .map_or_else(sample::flow, |path| Source::open(Path::new(&path)).expect("the flow opens"));
+    let flow = FlowRecords::of(&Flow::read(source, None).expect("the flow reads"));
+    Script { records: flow.records, opening_count: flow.opening_count }
+}
+
+fn on_exchange(
+    row: &str,
+    runs: usize,
+    script: &Script,
+    play: impl Fn(&mut Exchange, &[Record], &mut Vec<Effect>),
+) {
+    let (opening, lines) = script.records.split_at(script.opening_count);
+    let mut exchange = Exchange::new();
+    let mut effects = Vec::new();
+    apply(&mut exchange, opening, &mut effects);
+    repeat(row, runs, lines.len(), || exchange.clone(), |venue| play(venue, lines, &mut effects));
+}
+
+fn apply(exchange: &mut Exchange, records: &[Record], effects: &mut Vec<Effect>) {
+    for record in records {
+        effects.clear();
+        exchange.apply(record, effects).expect("it applies");
+    }
+}
+
+fn apply_and_hash(exchange: &mut Exchange, records: &[Record], effects: &mut Vec<Effect>) {
+    let mut log = ResultsLog::default();
+    for block in records.chunks(BLOCK_RECORDS) {
+        for record in block {
+            effects.clear();
+            exchange.apply(record, effects).expect("it applies");
+            log.push(record, effects);
+        }
+        log.seal();
+    }
+}
+
+/// Plays a row's commands so many times, each time on a fresh venue, and prints what it took.
+fn repeat<V>(
+    row: &str,
+    runs: usize,
+    commands: usize,
+    fresh: impl Fn() -> V,
+    mut play: impl FnMut(&mut V),
+) {
+    let mut took: Vec<Duration> = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let mut venue = fresh();
+        let (began, processor) = (Instant::now(), on_processor());
+        measured(&mut venue, &mut play);
+        let elapsed = began.elapsed();
+        took.push(
+            on_processor()
+                .zip(processor)
+                .map_or(elapsed, |(after, before)| after.saturating_sub(before)),
+        );
+    }
+    took.sort_unstable();
+    let (best, middle) = (took[0], took[runs / 2]);
+    let commands = u32::try_from(commands).expect("a count");
+    let picos = |took: Duration| took.as_nanos() * 1000 / u128::from(commands);
+    let rate = |took: Duration| 1_000_000_000 / picos(took).max(1);
+    println!(
+        "{row:<8} {commands:>8} commands  middle {:>4} ns  best {:>4} ns  {:>6} thousand/s",
+        picos(middle) / 1000,
+        picos(best) / 1000,
+        rate(middle)
+    );
+}
+
+/// How long this thread has been on a processor, where the system tells: on a shared machine the
+/// clock on the wall tells of the others.
+fn on_processor() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// What `benches/count.sh` counts the instructions of.
+#[inline(never)]
+fn measured<V>(venue: &mut V, play: &mut impl FnMut(&mut V)) {
+    play(venue);
+}

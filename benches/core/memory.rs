@@ -1,0 +1,107 @@
+//! What a resting order and a quiet market take in memory, everything counted that a server keeps
+//! for them: the pages that the process has more with them than without.
+
+use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::effect::Applied;
+use openoutcry::exchange::units::Sequence;
+use openoutcry::projection::ReadModel;
+
+use crate::mix;
+
+/// Orders of the row.
+const ORDERS: u32 = 1_000_000;
+/// Owners of the orders.
+const USERS: u32 = 10_000;
+/// Markets in which they stand.
+const MARKETS: u32 = 100;
+/// Markets of the row of quiet ones.
+const QUIET_MARKETS: u32 = 100_000;
+
+/// A venue, and how far it came. With or without readers.
+#[derive(Default)]
+struct Venue {
+    exchange: Exchange,
+    read_model: Option<ReadModel>,
+    effects: Vec<openoutcry::exchange::effect::Effect>,
+    sequence: u64,
+}
+
+impl Venue {
+    fn new(readers: bool) -> Venue {
+        Venue { read_model: readers.then(ReadModel::new), ..Venue::default() }
+    }
+
+    fn tell(&mut self, command: Command) {
+        self.sequence += 1;
+        let mut record = mix::records(vec![command]).pop().expect("a record");
+        record.sequence = Sequence::new(self.sequence);
+        self.effects.clear();
+        self.exchange.apply(&record, &mut self.effects).expect("it applies");
+        if let Some(read_model) = &mut self.read_model {
+            let (sequence, time) = (record.sequence, record.time);
+            read_model.fold(&Applied { sequence, time, effects: &self.effects });
+        }
+    }
+}
+
+/// Bytes of memory that this process has.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()).and_then(|n| n.parse().ok());
+    kib.unwrap_or(0_u64) * 1024
+}
+
+/// Orders that rest and never meet: bids below the middle, asks above.
+fn rest(venue: &mut Venue, draw: &mut mix::Draw) {
+    let user = u32::try_from(draw.below(u64::from(USERS))).expect("a number");
+    let market = u32::try_from(draw.below(u64::from(MARKETS))).expect("a number");
+    let up = draw.below(2) == 0;
+    let away = u8::try_from(draw.below(30)).expect("a price");
+    let yes = if up { 49 - away } else { 51 + away };
+    venue.tell(Command::PlaceOrder(mix::order(user, market, up, yes, 1 + draw.below(9))));
+}
+
+/// Prints the bytes of a resting order: in the exchange alone, and with the read model.
+pub fn resting() {
+    for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
+        let mut venue = Venue::new(readers);
+        for command in mix::opening(USERS, MARKETS) {
+            venue.tell(command);
+        }
+        let (mut draw, before) = (mix::Draw::new(88_172_645_463_325_252), resident());
+        for _ in 0..ORDERS {
+            rest(&mut venue, &mut draw);
+        }
+        assert_eq!(venue.exchange.open_orders_count(), ORDERS);
+        let each = resident().saturating_sub(before) / u64::from(ORDERS);
+        println!("resting  {ORDERS} orders: {each} bytes each, {what}");
+        std::mem::forget(venue);
+    }
+}
+
+/// Prints the bytes of a market with an empty book, and of one with an order a side.
+pub fn quiet() {
+    for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
+        let mut venue = Venue::new(readers);
+        for command in mix::opening(2, 0) {
+            venue.tell(command);
+        }
+        let empty = resident();
+        for market in 0..QUIET_MARKETS {
+            for command in mix::market(market) {
+                venue.tell(command);
+            }
+        }
+        let thin = resident();
+        for market in 0..QUIET_MARKETS {
+            venue.tell(Command::PlaceOrder(mix::order(0, market, true, 40, 1)));
+            venue.tell(Command::PlaceOrder(mix::order(1, market, false, 60, 1)));
+        }
+        let (after, count) = (resident(), u64::from(QUIET_MARKETS));
+        let (one, two) = (thin.saturating_sub(empty) / count, after.saturating_sub(thin) / count);
+        println!("quiet    {count} markets: {one} bytes each, {two} more with two orders, {what}");
+        std::mem::forget(venue);
+    }
+}

@@ -1,0 +1,140 @@
+//! Orders for 100,000 markets, by Zipf's law: the k-th market gets 1/k of what the first one gets.
+
+use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
+use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+
+/// Markets of the row.
+const MARKETS: u32 = 100_000;
+/// Users of the row.
+const USERS: u32 = 10_000;
+/// Commands of the row.
+const COMMANDS: usize = 1_000_000;
+/// Of a hundred commands, those that place a resting order; as in the recorded flows.
+const PLACES_OF_100: u64 = 51;
+/// Those that take; the others cancel.
+const TAKES_OF_100: u64 = 3;
+
+/// What a row plays.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// All records, from sequence 1.
+    pub records: Vec<Record>,
+    /// How many of them open the venue, which is not measured.
+    pub opening_count: usize,
+}
+
+/// Numbers that look drawn and are the same every time.
+pub struct Draw(u64);
+
+impl Draw {
+    pub const fn new(seed: u64) -> Draw {
+        Draw(seed)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+}
+
+/// A venue's first records: users with money, markets that trade.
+pub fn opening(users: u32, markets: u32) -> Vec<Command> {
+    let mut commands = vec![Command::OpenVenue(Rules::current())];
+    for user in (0..users).map(UserNo) {
+        let (profile_name, profile_pic) = (String::from("a"), String::new());
+        commands.push(Command::CreateUser { profile_name, profile_pic });
+        commands.push(Command::Deposit { user, amount: Money::new(100_000_000_000_000) });
+    }
+    commands.extend((0..markets).flat_map(market));
+    commands
+}
+
+/// A market that trades.
+pub fn market(number: u32) -> [Command; 2] {
+    let draft = Box::new(MarketDraft::plain(TimeMs::MAX));
+    [Command::CreateMarket(draft), Command::PublishMarket { market: MarketNo(number) }]
+}
+
+/// An order to buy; `up` on yes at a price of yes, else on no.
+pub fn order(user: u32, market: u32, up: bool, yes: u8, contracts: u64) -> PlaceOrder {
+    let yes = Tick::new(yes).expect("a price");
+    let outcome = if up { Outcome::Yes } else { Outcome::No };
+    let wording = Wording { outcome, side: Side::Buy };
+    let quantity = Lots::contracts(contracts);
+    PlaceOrder::plain(UserNo(user), MarketNo(market), wording, wording.yes_price(yes), quantity)
+}
+
+/// Commands as records, a millisecond for every ten of them.
+pub fn records(commands: Vec<Command>) -> Vec<Record> {
+    let record = |(number, command): (u64, Command)| Record {
+        sequence: Sequence::new(number),
+        time: TimeMs::new(i64::try_from(number / 10).expect("a time")).expect("a time"),
+        once: None,
+        command,
+    };
+    (1..).zip(commands).map(record).collect()
+}
+
+/// A market by Zipf's law.
+struct Zipf {
+    /// Sums of the weights up to each market.
+    sums: Vec<u64>,
+}
+
+impl Zipf {
+    fn new(markets: u32) -> Zipf {
+        let mut sum = 0;
+        let weight = |market: u32| u64::from(MARKETS) * 1_000 / u64::from(market + 1);
+        let sums = (0..markets).map(|market| {
+            sum += weight(market);
+            sum
+        });
+        Zipf { sums: sums.collect() }
+    }
+
+    fn draw(&self, draw: &mut Draw) -> u32 {
+        let at = draw.below(*self.sums.last().expect("markets"));
+        u32::try_from(self.sums.partition_point(|sum| *sum <= at)).expect("a number")
+    }
+}
+
+/// Orders near each market's own price, cancels of whichever stand, and some that take.
+pub fn zipf() -> Script {
+    let mut commands = opening(USERS, MARKETS);
+    let opening_count = commands.len();
+    let (zipf, mut draw) = (Zipf::new(MARKETS), Draw::new(88_172_645_463_325_252));
+    let mut standing: Vec<(UserNo, OrderNo)> = Vec::new();
+    for _ in 0..COMMANDS {
+        let kind = draw.below(100);
+        if kind >= PLACES_OF_100 + TAKES_OF_100 && !standing.is_empty() {
+            let place = draw.below(u64::try_from(standing.len()).expect("a count"));
+            let (user, order) = standing.swap_remove(usize::try_from(place).expect("a place"));
+            commands.push(Command::CancelOrder { user, order });
+            continue;
+        }
+        let user = u32::try_from(draw.below(u64::from(USERS))).expect("a number");
+        let market = zipf.draw(&mut draw);
+        let (up, away) = (draw.below(2) == 0, draw.below(8));
+        let middle = 20 + u64::from(market) * 7 % 60;
+        let takes = kind >= PLACES_OF_100;
+        // Takers reach over the middle, the others stay on their side of it.
+        let over = up == takes;
+        let yes = if over { middle + 1 + away } else { middle - away };
+        let yes = u8::try_from(yes).expect("a price");
+        let mut terms = order(user, market, up, yes, 1 + draw.below(50));
+        if takes {
+            terms.time_in_force = TimeInForce::ImmediateOrCancel;
+        } else {
+            let number = u64::try_from(commands.len()).expect("a number") + 1;
+            standing.push((UserNo(user), OrderNo(Sequence::new(number))));
+        }
+        commands.push(Command::PlaceOrder(terms));
+    }
+    Script { records: records(commands), opening_count }
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Instructions a command, as callgrind counts them: repeatable on any machine, however busy.
+# Usage: benches/count.sh [ROW..]     rows as in benches/core/main.rs; default: book flow zipf
+# SHA-256 counts many times what it costs, because valgrind has no instructions for it.
+set -eu
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- book flow zipf
+bench=$(cargo bench --bench core --no-run --message-format=json 2>/dev/null |
+    sed -n 's/.*"executable":"\([^"]*core-[^"]*\)".*/\1/p' | tail -n 1)
+out=$(mktemp)
+trap 'rm -f "$out" "$out.log"' EXIT
+for row in "$@"; do
+    commands=$(valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect='*measured*' \
+        "$bench" once "$row" 2>"$out.log" | sed 's/^[a-z]* *\([0-9]*\) .*/\1/')
+    total=$(sed -n 's/^totals: \([0-9]*\).*/\1/p' "$out")
+    echo "$row: $((total / commands)) instructions a command, $commands commands"
+done

@@ -1,0 +1,53 @@
+//! Conversion: the caller's no contracts of several markets of an event, exchanged for what they
+//! are worth together.
+
+use super::call::{Call, event_no, market_no};
+use super::form::{Faults, text, texts};
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
+use super::reply::Reply;
+use super::wire::conversion::ConversionJson;
+use super::wire::json::Json;
+use crate::exchange::command::{Command, Conversion};
+use crate::exchange::effect::Applied;
+use crate::exchange::ids::{MarketId, MarketSet};
+use crate::exchange::reject::Reject;
+use crate::exchange::rules::EXCLUSIVE_MARKETS_MAX;
+use crate::projection::ReadModel;
+use crate::projection::answers::{Converted, Kept};
+
+/// `POST /trading/events/{eventId}/convert`
+pub async fn convert(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let id = form.path("eventId", parse::event_id);
+    let ids = form.field("marketIds", market_ids);
+    let quantity = form.field("quantity", text(parse::lots));
+    let (id, (ids, quantity)) = form.finish(id.zip(ids.zip(quantity)))?;
+    let user = call.caller.user;
+    let (_, (event, markets)) = call.look(|view| {
+        let event = event_no(view, id)?;
+        let markets = ids.iter().map(|id| market_no(view, *id)).collect::<Result<_, _>>()?;
+        let markets = MarketSet::new(markets).ok_or_else(|| Problem::of(Reject::MarketNotFound))?;
+        Ok((event, markets))
+    })?;
+    let command = Command::Convert(Conversion { user, event, markets, quantity });
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        Converted::of(applied).map(|came| ConversionJson::of(view, &came))
+    };
+    let again = |view: &ReadModel, kept: &Kept| match kept {
+        Kept::Converted(came) => Some(ConversionJson::of(view, came)),
+        _ => None,
+    };
+    let written = call.submit_and_look(command, look, again).await?;
+    written.saying(&written.shown)
+}
+
+/// Reads at least one market id, none twice.
+fn market_ids(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<MarketId>> {
+    let ids = texts(parse::market_id, EXCLUSIVE_MARKETS_MAX)(faults, field, json)?;
+    if ids.is_empty() {
+        faults.note(field, Fault::new(FieldCode::OutOfBounds, "must have at least one element"));
+        return None;
+    }
+    Some(ids)
+}

@@ -1,0 +1,176 @@
+//! Lanes: threads that serve connections, each with a runtime of its own, so that a connection's
+//! work never moves between cores and an answer wakes nobody but its own thread.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::Limits;
+use super::door::Door;
+use super::stall::Impatient;
+use crate::engine::mailbox;
+
+/// A connection and its place among all.
+pub type Placed = (std::net::TcpStream, OwnedSemaphorePermit);
+
+/// The lanes, which take connections in turn.
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    next: usize,
+}
+
+/// One lane, as seen from outside.
+struct Lane {
+    // Bounded by the places: a connection that waits here has one.
+    connections: UnboundedSender<Placed>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Lanes {
+    /// So many lanes, at least one, in which `door` answers.
+    pub fn open(count: usize, door: &Arc<Door>, limits: Limits) -> io::Result<Lanes> {
+        let lane = |number| Lane::open(number, Arc::clone(door), limits);
+        let lanes: io::Result<Vec<Lane>> = (0..count.max(1)).map(lane).collect();
+        Ok(Lanes { lanes: lanes?, next: 0 })
+    }
+
+    /// Has a lane serve a connection.
+    pub fn take(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        self.next = self.next.saturating_add(1).checked_rem(self.lanes.len()).unwrap_or(0);
+        let given = stream.into_std().map(|stream| {
+            let lane = self.lanes.get(self.next);
+            lane.map(|lane| lane.connections.send((stream, place)).is_ok())
+        });
+        if !matches!(given, Ok(Some(true))) {
+            tracing::error!("a connection found no lane");
+        }
+    }
+
+    /// Lets what is running end, for as long as the limits give it.
+    pub async fn close(self) {
+        // All are told before any is waited for.
+        let ended: Vec<_> = self.lanes.into_iter().map(|lane| lane.ended).collect();
+        for lane in ended {
+            if lane.await.is_err() {
+                tracing::error!("a lane ended before its time");
+            }
+        }
+    }
+}
+
+impl Lane {
+    fn open(number: usize, door: Arc<Door>, limits: Limits) -> io::Result<Lane> {
+        let (connections, taken) = unbounded_channel();
+        let (ends, ended) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Builder::new().name(format!("lane-{number}")).spawn(move || {
+            runtime.block_on(serve(taken, door, limits));
+            // A look into the past that nobody waits for any more is not waited for.
+            runtime.shutdown_background();
+            // Whoever would hear of it may be gone as well.
+            ends.send(()).unwrap_or_default();
+        })?;
+        Ok(Lane { connections, ended })
+    }
+}
+
+/// Serves what is taken in, until there will be no more, and drains.
+async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Limits) {
+    let mail = tokio::spawn(mailbox::open());
+    let beat = tokio::spawn(beat(limits.head_wait / 2));
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            Some(ended) = connections.join_next() => report(ended),
+            next = taken.recv() => match next {
+                None => break,
+                Some((stream, place)) => match TcpStream::from_std(stream) {
+                    Err(error) => tracing::warn!(%error, "a connection could not be served"),
+                    Ok(stream) => {
+                        let (door, watcher) = (Arc::clone(&door), graceful.watcher());
+                        connections.spawn(attend(stream, door, limits, watcher, place));
+                    }
+                },
+            }
+        }
+    }
+    drain(graceful, connections, limits).await;
+    mail.abort();
+    beat.abort();
+}
+
+/// Keeps a timer running that ends before any that a connection begins. Without one, each first
+/// timer of an idle lane has the runtime wake itself with a system call, to look how long it may
+/// sleep; and connections begin one after every answer.
+async fn beat(every: Duration) {
+    loop {
+        sleep(every).await;
+    }
+}
+
+/// Lets running requests end, and cuts off those that do not.
+async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits: Limits) {
+    tracing::info!(connections = connections.len(), "draining");
+    let ended = timeout(limits.drain_wait, async {
+        graceful.shutdown().await;
+        while let Some(ended) = connections.join_next().await {
+            report(ended);
+        }
+    });
+    if ended.await.is_err() {
+        tracing::warn!(connections = connections.len(), "cut off after the drain's time was over");
+        connections.shutdown().await;
+    }
+}
+
+/// Says if a connection's task panicked.
+pub fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "a connection's task panicked");
+    }
+}
+
+/// Serves one connection to its end; `_place` is its place among all.
+async fn attend(
+    stream: TcpStream,
+    door: Arc<Door>,
+    limits: Limits,
+    watcher: Watcher,
+    _place: OwnedSemaphorePermit,
+) {
+    let open = Arc::clone(&door);
+    let _connected = open.traffic().connect();
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "answers may be delayed by the network stack");
+    }
+    let service = service_fn(move |request| {
+        let door = Arc::clone(&door);
+        // On the heap: hyper would move it about, and it is large.
+        Box::pin(async move { Ok::<_, Infallible>(door.answer(request).await) })
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_wait)
+        .max_buf_size(limits.buffer_bytes_max)
+        .keep_alive(true)
+        .serve_connection(TokioIo::new(Impatient::new(stream, limits.write_wait)), service);
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

@@ -1,0 +1,100 @@
+//! Packing: large answers in gzip, for clients that ask for it. Answers are `no-store`, so no cache
+//! stands between that would have to be told what varies.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::Response;
+use hyper::header::{CONTENT_ENCODING, HeaderValue};
+
+use super::stream::{Content, Listed};
+
+/// Smallest body that is packed: a network sends less in a moment, whatever it is.
+const PACKED_BYTES_MIN: usize = 8 * 1024;
+/// Largest body that is packed while other connections of the lane wait.
+const PACKED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+
+/// A list that is packed piece by piece, as its reader takes it.
+pub struct PackedList {
+    list: Listed,
+    /// Until the list is at its end.
+    encoder: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl PackedList {
+    fn new(list: Listed) -> PackedList {
+        let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+        PackedList { list, encoder }
+    }
+
+    /// The next bytes. At most one more piece of the list is printed than was needed for them.
+    pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        while let Some(encoder) = &mut self.encoder {
+            if let Some(piece) = self.list.piece()? {
+                encoder.write_all(&piece)?;
+                if !encoder.get_ref().is_empty() {
+                    return Ok(Some(Bytes::from(std::mem::take(encoder.get_mut()))));
+                }
+            } else if let Some(encoder) = self.encoder.take() {
+                return encoder.finish().map(|rest| Some(Bytes::from(rest)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether all was given.
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.encoder.is_none()
+    }
+}
+
+impl fmt::Debug for PackedList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PackedList").field("list", &self.list).finish_non_exhaustive()
+    }
+}
+
+/// The answer packed, if its client takes gzip and it is worth it.
+pub async fn packed(response: Response<Content>, takes_gzip: bool) -> Response<Content> {
+    if !takes_gzip || response.headers().contains_key(CONTENT_ENCODING) {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let body = match body {
+        Content::Whole(all) if all.len() < PACKED_BYTES_MIN => Err(Content::Whole(all)),
+        // Not packed, it is as true.
+        Content::Whole(all) => match gzip_apart(&all).await {
+            Ok(packed) => Ok(Content::Whole(Bytes::from(packed))),
+            Err(_) => Err(Content::Whole(all)),
+        },
+        Content::Listed(list) => Ok(Content::Packed(Box::new(PackedList::new(*list)))),
+        Content::Packed(list) => Err(Content::Packed(list)),
+    };
+    let body = body.map_or_else(
+        |plain| plain,
+        |packed| {
+            head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            packed
+        },
+    );
+    Response::from_parts(head, body)
+}
+
+/// Packs at once what is short, and on a thread of its own what is not.
+async fn gzip_apart(body: &Bytes) -> io::Result<Vec<u8>> {
+    if body.len() <= PACKED_AT_ONCE_BYTES_MAX {
+        return gzip(body);
+    }
+    let body = body.clone();
+    let packing = tokio::task::spawn_blocking(move || gzip(&body)).await;
+    packing.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
+}
+
+fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut packed = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
+    packed.write_all(body)?;
+    packed.finish()
+}

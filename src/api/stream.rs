@@ -1,0 +1,239 @@
+//! What an answer says, as a connection sends it: whole, or, where it is a long list, printed a
+//! piece at a time as its reader takes it. The rows of a list are copies of one moment, so that
+//! what is sent agrees with the answer's `Sequence` and a slow reader holds nobody up.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use hyper::body::{Body, Frame, SizeHint};
+use serde::Serialize;
+
+use super::packing::PackedList;
+
+/// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
+/// sent: some twenty rows. What fits one piece is sent whole, with its length.
+pub const PIECE_BYTES_MAX: usize = 16 * 1024;
+
+/// What an answer says.
+#[derive(Debug)]
+pub enum Content {
+    /// All of it; nothing where the status has no content.
+    Whole(Bytes),
+    /// A list that is longer than one piece.
+    Listed(Box<Listed>),
+    /// The same in gzip.
+    Packed(Box<PackedList>),
+}
+
+/// A list, of which some is printed.
+pub struct Listed {
+    printed: BytesMut,
+    rows: Box<dyn Rows>,
+    any: bool,
+    /// What follows the rows, until it is printed.
+    tail: Option<Vec<u8>>,
+}
+
+/// Rows still to be printed.
+trait Rows: Send {
+    /// Prints the next one; says whether there was one.
+    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool>;
+}
+
+impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
+    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool> {
+        match self.next() {
+            None => Ok(false),
+            Some(row) => serde_json::to_writer(to.writer(), &row).map(|()| true),
+        }
+    }
+}
+
+/// Why a list cannot be printed.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprinted {
+    /// What stands around the rows lacks their member.
+    #[error("the list has no member of this name that is empty")]
+    NoPlace,
+    /// A row, or what stands around them, has no JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+impl Content {
+    /// These rows as the member of this name, in what `around` prints with that member empty.
+    pub fn list<T: Serialize + Send + 'static>(
+        around: &impl Serialize,
+        member: &str,
+        rows: Vec<T>,
+    ) -> Result<Content, Unprinted> {
+        let mut head = serde_json::to_vec(around)?;
+        // Within a string the quotes would be escaped: only a member's name is written like this.
+        let name = format!("\"{member}\":[");
+        let empty = format!("{name}]");
+        let mut places = head.windows(empty.len());
+        let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
+        let tail = Some(head.split_off(place.saturating_add(name.len())));
+        let printed = BytesMut::from(&*head);
+        let mut list = Listed { printed, rows: Box::new(rows.into_iter()), any: false, tail };
+        list.print()?;
+        if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
+            return Ok(Content::Whole(list.printed.freeze()));
+        }
+        Ok(Content::Listed(Box::new(list)))
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Content::Whole(bytes) if bytes.is_empty())
+    }
+}
+
+impl Listed {
+    /// Prints rows until there is more than a piece, or all.
+    fn print(&mut self) -> serde_json::Result<()> {
+        while self.printed.len() <= PIECE_BYTES_MAX {
+            let Some(tail) = self.tail.take() else { break };
+            let begins = self.printed.len();
+            if self.any {
+                self.printed.put_u8(b',');
+            }
+            if self.rows.print_next(&mut self.printed)? {
+                (self.any, self.tail) = (true, Some(tail));
+            } else {
+                self.printed.truncate(begins);
+                self.printed.extend_from_slice(&tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// The next piece; `None` after the last.
+    pub(super) fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
+        self.print()?;
+        let piece = self.printed.split_to(self.printed.len().min(PIECE_BYTES_MAX));
+        Ok(Some(piece.freeze()).filter(|piece| !piece.is_empty()))
+    }
+}
+
+impl fmt::Debug for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listed").field("printed", &self.printed).finish_non_exhaustive()
+    }
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let piece = match &mut *self {
+            Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
+            Content::Listed(list) => list.piece().map_err(io::Error::from),
+            Content::Packed(list) => list.piece(),
+        };
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)).transpose())
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Content::Whole(bytes) => bytes.is_empty(),
+            Content::Listed(list) => list.tail.is_none() && list.printed.is_empty(),
+            Content::Packed(list) => list.is_at_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Content::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Content::Listed(_) | Content::Packed(_) => SizeHint::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Page {
+        by: &'static str,
+        rows: Vec<String>,
+        total: usize,
+    }
+
+    /// Strings that look like the place where rows belong.
+    const BY: &str = r#"\"rows\":[]"#;
+
+    fn page(rows: Vec<String>) -> Page {
+        Page { by: BY, total: rows.len(), rows }
+    }
+
+    fn listed(mut page: Page) -> Content {
+        let rows = std::mem::take(&mut page.rows);
+        Content::list(&page, "rows", rows).unwrap()
+    }
+
+    /// The pieces of an answer, and whether its length was known before.
+    fn pieces(mut content: Content) -> (Vec<Bytes>, bool) {
+        let exact = content.size_hint().exact().is_some();
+        let (mut pieces, mut cx) = (Vec::new(), Context::from_waker(std::task::Waker::noop()));
+        while let Poll::Ready(Some(frame)) = Pin::new(&mut content).poll_frame(&mut cx) {
+            pieces.push(frame.unwrap().into_data().unwrap());
+        }
+        assert!(content.is_end_stream());
+        (pieces, exact)
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_bounded_and_together_the_whole(
+            sizes in prop::collection::vec(
+                prop_oneof![8 => 0..400_usize, 1 => 0..40_000_usize],
+                0..90,
+            )
+        ) {
+            let rows: Vec<String> = sizes.iter().map(|size| "\"".repeat(*size / 2)).collect();
+            let whole = serde_json::to_vec(&page(rows.clone())).unwrap();
+            let (pieces, exact) = pieces(listed(page(rows)));
+            prop_assert_eq!(exact, whole.len() <= PIECE_BYTES_MAX);
+            prop_assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES_MAX));
+            prop_assert!(pieces.iter().rev().skip(1).all(|piece| piece.len() == PIECE_BYTES_MAX));
+            prop_assert_eq!(pieces.concat(), whole);
+        }
+    }
+
+    #[test]
+    fn what_fits_one_piece_is_sent_whole_and_nothing_is_beside_it() {
+        let spare = PIECE_BYTES_MAX - serde_json::to_vec(&page(vec![String::new()])).unwrap().len();
+        for (size, whole) in [(spare - 1, true), (spare, true), (spare + 1, false)] {
+            let (pieces, exact) = pieces(listed(page(vec!["x".repeat(size)])));
+            assert_eq!((exact, pieces.len()), (whole, if whole { 1 } else { 2 }));
+        }
+        assert_eq!(pieces(listed(page(vec![]))).0.len(), 1);
+    }
+
+    #[test]
+    fn no_more_is_printed_than_its_reader_takes() {
+        let rows = vec!["x".repeat(1000); 1000];
+        let Content::Listed(mut list) = listed(page(rows)) else { panic!("it is long") };
+        while list.piece().unwrap().is_some() {
+            assert!(list.printed.len() <= 1003, "{}", list.printed.len());
+        }
+    }
+
+    #[test]
+    fn a_list_without_a_place_for_its_rows_is_refused() {
+        let around = page(vec!["one".to_owned()]);
+        let refused = Content::list(&around, "rows", vec![0]);
+        assert!(matches!(refused, Err(Unprinted::NoPlace)));
+    }
+}

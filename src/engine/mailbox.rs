@@ -1,0 +1,84 @@
+//! Mailboxes: how a block's answers reach the callers of one thread with one wake-up, where each
+//! would cost a system call of its own. A thread that runs many callers opens one for itself;
+//! whoever asks from any other thread is answered directly.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::pending::Letter;
+
+thread_local! {
+    static HERE: RefCell<Option<Arc<Mailbox>>> = const { RefCell::new(None) };
+}
+
+/// Where answers wait for the callers of one thread.
+#[derive(Debug, Default)]
+pub struct Mailbox {
+    letters: Mutex<Vec<Letter>>,
+    came: Notify,
+}
+
+impl Mailbox {
+    /// This thread's, if it has opened one.
+    pub fn here() -> Option<Arc<Mailbox>> {
+        HERE.with_borrow(Clone::clone)
+    }
+
+    /// Puts letters in, leaving none, and wakes the thread once.
+    pub fn put(&self, letters: &mut Vec<Letter>) {
+        {
+            let mut waiting = self.letters.lock();
+            if waiting.is_empty() {
+                // Their places are given back to be filled again.
+                std::mem::swap(&mut *waiting, letters);
+            } else {
+                waiting.append(letters);
+            }
+        }
+        self.came.notify_one();
+    }
+}
+
+/// Opens a mailbox for the callers on this thread, and hands out what comes; to be run on this
+/// thread for as long as any of them waits. Never ends by itself.
+pub async fn open() {
+    let mailbox = Arc::new(Mailbox::default());
+    HERE.set(Some(Arc::clone(&mailbox)));
+    let mut letters = Vec::new();
+    loop {
+        mailbox.came.notified().await;
+        std::mem::swap(&mut *mailbox.letters.lock(), &mut letters);
+        letters.drain(..).for_each(Letter::deliver);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::pending::{Refusal, ReplySlot};
+
+    #[test]
+    fn letters_are_handed_out_on_the_thread_that_opened_the_box() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            assert!(Mailbox::here().is_none());
+            let opened = tokio::spawn(open());
+            tokio::task::yield_now().await;
+            let mailbox = Mailbox::here().unwrap();
+            let (slots, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| ReplySlot::new(None)).unzip();
+            let letters = slots.into_iter().filter_map(|slot| {
+                assert!(Arc::ptr_eq(slot.home().unwrap(), &mailbox));
+                slot.letter(Err(Refusal::Overloaded))
+            });
+            let mut letters: Vec<Letter> = letters.collect();
+            std::thread::spawn(move || mailbox.put(&mut letters)).join().unwrap();
+            for answer in answers {
+                assert_eq!(answer.await.unwrap().unwrap_err(), Refusal::Overloaded);
+            }
+            opened.abort();
+        });
+    }
+}

@@ -1,0 +1,174 @@
+//! Events, and what it means that an event's markets exclude each other: together their yes
+//! contracts pay 1.00 at most, so a set of one no contract of each of n markets is worth n - 1 at
+//! least.
+//!
+//! A conversion hands the venue such sets, and pays n - 1 for each at once, in cash and contracts.
+//! Of what backed a set, 1.00 is left; it pays what the yes contracts of the set's markets win.
+//! When the last of the event's markets is final, what is left of it is the venue's.
+
+use super::Exchange;
+use super::effect::Effect;
+use super::ids::{EventNo, MarketNo};
+use super::invariant::Broken;
+use super::lifecycle::MarketStatus;
+use super::market::Market;
+use super::reject::Reject;
+use super::rules::EXCLUSIVE_MARKETS_MAX;
+use super::units::{Lots, Money, SettlementPrice};
+
+/// What the rules need to know of an event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Whether at most one of its markets resolves yes.
+    pub mutually_exclusive: bool,
+    /// Its markets, in the order of their creation.
+    pub markets: Vec<MarketNo>,
+    /// Sets that were converted: of each of its markets the venue holds as many no contracts.
+    pub sets: Lots,
+}
+
+impl Event {
+    /// Whether one more market may join. The worth of a set depends on how many there are.
+    pub fn admit_market(&self) -> Result<(), Reject> {
+        let full = self.markets.len() >= EXCLUSIVE_MARKETS_MAX;
+        if self.mutually_exclusive && (full || !self.sets.is_zero()) {
+            return Err(Reject::EventComplete);
+        }
+        Ok(())
+    }
+}
+
+impl Market {
+    /// What a yes contract pays by what has been announced or paid; `None` before that.
+    pub const fn announced(&self) -> Option<SettlementPrice> {
+        match self.status {
+            MarketStatus::Draft
+            | MarketStatus::Active
+            | MarketStatus::Suspended
+            | MarketStatus::Closed => None,
+            MarketStatus::Resolved | MarketStatus::Disputed => match self.winner {
+                Some(winner) => Some(winner.price_of_yes()),
+                None => None,
+            },
+            MarketStatus::Settled | MarketStatus::Voided => self.settled_at,
+        }
+    }
+
+    /// Whether it has paid out.
+    pub const fn is_final(&self) -> bool {
+        matches!(self.status, MarketStatus::Settled | MarketStatus::Voided)
+    }
+}
+
+impl Exchange {
+    /// An event.
+    pub fn event(&self, event: EventNo) -> Option<&Event> {
+        self.catalogue.event(event)
+    }
+
+    /// Whether a market may end at this price of yes: with what is announced of the others of a
+    /// mutually exclusive event it must come to 1.00 at most.
+    pub(super) fn admit_price(
+        &self,
+        market: MarketNo,
+        price: SettlementPrice,
+    ) -> Result<(), Reject> {
+        let event = self.market(market).and_then(|state| self.event(state.event?));
+        let Some(event) = event.filter(|event| event.mutually_exclusive) else { return Ok(()) };
+        let others = event.markets.iter().filter(|other| **other != market);
+        let announced = others.filter_map(|other| self.market(*other)?.announced());
+        if ticks(announced) > whole().saturating_sub(u32::from(price.get())) {
+            return Err(Reject::EventAlreadyWon);
+        }
+        Ok(())
+    }
+
+    /// No contracts of a market that the venue took in by conversions and has not been paid for.
+    pub(super) fn sets_in(&self, market: MarketNo) -> Result<Lots, Broken> {
+        let state = self.market_state(market)?;
+        let Some(event) = state.event.filter(|_| !state.is_final()) else { return Ok(Lots::ZERO) };
+        Ok(self.event(event).ok_or(Broken::Dangling)?.sets)
+    }
+
+    /// What is left of the 1.00 of each set of an event: what its final markets paid is gone, and
+    /// after the last of them nothing is kept.
+    pub(super) fn kept_for_sets(&self, event: &Event) -> Result<Money, Broken> {
+        let (mut paid, mut last) = (0_u32, true);
+        for market in &event.markets {
+            let state = self.market_state(*market)?;
+            if state.is_final() {
+                paid = paid.saturating_add(ticks(state.settled_at));
+            } else {
+                last = false;
+            }
+        }
+        let left = whole().checked_sub(paid).and_then(|left| u8::try_from(left).ok());
+        match left.and_then(SettlementPrice::new) {
+            // Nothing is promised to anybody for no set.
+            _ if last || event.sets.is_zero() => Ok(Money::ZERO),
+            Some(left) => Ok(left.times(event.sets)?),
+            None => Err(Broken::EventOverpaid),
+        }
+    }
+
+    /// After a market has paid out: if it was the last of its event, what is left of the sets is
+    /// the venue's.
+    pub(super) fn settle_sets(
+        &mut self,
+        market: MarketNo,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Broken> {
+        let Some(event) = self.market_state(market)?.event else { return Ok(()) };
+        let state = self.event(event).ok_or(Broken::Dangling)?;
+        let sets = state.sets;
+        let mut prices = Vec::with_capacity(state.markets.len());
+        for market in &state.markets {
+            let state = self.market_state(*market)?;
+            if !state.is_final() {
+                return Ok(());
+            }
+            prices.push(state.settled_at.ok_or(Broken::Dangling)?);
+        }
+        if sets.is_zero() {
+            return Ok(());
+        }
+        let left = whole().checked_sub(ticks(prices)).ok_or(Broken::EventOverpaid)?;
+        let left = u8::try_from(left).ok().and_then(SettlementPrice::new);
+        let surplus = left.ok_or(Broken::EventOverpaid)?.times(sets)?;
+        self.ledger.keep(surplus)?;
+        effects.push(Effect::SetsSettled { event, sets, surplus });
+        Ok(())
+    }
+
+    /// The announced prices of a mutually exclusive event come to 1.00 at most, and no other event
+    /// has converted anything.
+    pub(super) fn check_events(&self) -> Result<(), Broken> {
+        for event in self.catalogue.events() {
+            if !event.mutually_exclusive {
+                if !event.sets.is_zero() {
+                    return Err(Broken::EventOverpaid);
+                }
+                continue;
+            }
+            let mut announced = 0_u32;
+            for market in &event.markets {
+                announced =
+                    announced.saturating_add(ticks(self.market_state(*market)?.announced()));
+            }
+            if announced > whole() {
+                return Err(Broken::EventOverpaid);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sum of prices, in ticks. Saturates far above 1.00.
+fn ticks(prices: impl IntoIterator<Item = SettlementPrice>) -> u32 {
+    prices.into_iter().fold(0, |sum: u32, price| sum.saturating_add(u32::from(price.get())))
+}
+
+/// 1.00 in ticks.
+const fn whole() -> u32 {
+    SettlementPrice::ONE.get() as u32
+}

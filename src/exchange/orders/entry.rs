@@ -1,0 +1,168 @@
+//! A resting order as the pool keeps it: one cache line, and what few orders have kept apart.
+
+use super::{Backing, Links, Order, RareSlot, Slot};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Condition, Direction, SelfTradePrevention, Side, Wording};
+use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::invariant::Broken;
+use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+
+/// The number of no order: in a slot that is free.
+const NOBODY: OrderNo = OrderNo(Sequence::new(u64::MAX));
+
+/// A resting order with its neighbours: in the queue of its price level, and among its owner's.
+/// While the slot is free, the number is that of no order and `owner.after` is the next free slot.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Entry {
+    pub no: OrderNo,
+    pub filled: Lots,
+    pub contracts: Lots,
+    pub cash: Lots,
+    pub user: UserNo,
+    pub market: MarketNo,
+    pub queue: Links,
+    pub owner: Links,
+    pub rare: Option<RareSlot>,
+    pub price: Tick,
+    pub marks: Marks,
+}
+
+// One line of the cache.
+const _: () = assert!(size_of::<Entry>() == 64);
+
+/// What few orders have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rare {
+    pub expires_at: Option<TimeMs>,
+    pub copy_from: Option<UserNo>,
+    /// What is set aside for fees.
+    pub fees: Money,
+}
+
+impl Rare {
+    pub const NONE: Rare = Rare { expires_at: None, copy_from: None, fees: Money::ZERO };
+
+    #[inline]
+    pub const fn of(order: &Order) -> Rare {
+        let Order { expires_at, copy_from, backing, .. } = *order;
+        Rare { expires_at, copy_from, fees: backing.fees }
+    }
+}
+
+/// An order's wording, self-trade mode and condition, two bits each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks(u8);
+
+impl Marks {
+    #[inline]
+    pub const fn of(order: &Order) -> Marks {
+        let outcome = match order.wording.outcome {
+            Outcome::Yes => 0,
+            Outcome::No => 1,
+        };
+        let side = match order.wording.side {
+            Side::Buy => 0,
+            Side::Sell => 2,
+        };
+        let self_trade = match order.self_trade {
+            SelfTradePrevention::CancelTaker => 0,
+            SelfTradePrevention::CancelMaker => 4,
+            SelfTradePrevention::CancelBoth => 8,
+        };
+        let condition = match order.condition {
+            Condition::Unconditional => 0,
+            Condition::PostOnly => 16,
+            Condition::ReduceOnly => 32,
+            Condition::PostOnlyReduceOnly => 48,
+        };
+        Marks(outcome | side | self_trade | condition)
+    }
+
+    pub const fn wording(self) -> Wording {
+        let outcome = if self.0 & 1 == 0 { Outcome::Yes } else { Outcome::No };
+        let side = if self.0 & 2 == 0 { Side::Buy } else { Side::Sell };
+        Wording { outcome, side }
+    }
+
+    pub const fn direction(self) -> Direction {
+        self.wording().direction()
+    }
+
+    const fn self_trade(self) -> SelfTradePrevention {
+        match self.0 >> 2 & 3 {
+            0 => SelfTradePrevention::CancelTaker,
+            1 => SelfTradePrevention::CancelMaker,
+            _ => SelfTradePrevention::CancelBoth,
+        }
+    }
+
+    const fn condition(self) -> Condition {
+        match self.0 >> 4 & 3 {
+            0 => Condition::Unconditional,
+            1 => Condition::PostOnly,
+            2 => Condition::ReduceOnly,
+            _ => Condition::PostOnlyReduceOnly,
+        }
+    }
+}
+
+impl Entry {
+    /// Leaves the slot without an order; `next` is free too.
+    #[inline]
+    pub const fn leave(&mut self, next: Option<Slot>) {
+        self.no = NOBODY;
+        self.owner.after = next;
+    }
+
+    /// An order in no queue yet.
+    #[inline]
+    pub const fn of(order: &Order, owner: Links, rare: Option<RareSlot>) -> Entry {
+        Entry {
+            no: order.no,
+            filled: order.filled,
+            contracts: order.backing.contracts,
+            cash: order.backing.cash,
+            user: order.user,
+            market: order.market,
+            queue: Links { before: None, after: None },
+            owner,
+            rare,
+            price: order.price,
+            marks: Marks::of(order),
+        }
+    }
+
+    /// The order; all that was filled and all that backs the rest make its quantity.
+    #[inline]
+    pub fn order(&self, rare: Rare) -> Result<Order, Broken> {
+        let Entry { contracts, cash, .. } = *self;
+        let backing = Backing { contracts, cash, fees: rare.fees };
+        Ok(Order {
+            no: self.no,
+            user: self.user,
+            market: self.market,
+            wording: self.marks.wording(),
+            price: self.price,
+            quantity: self.filled.plus(self.remaining()?)?,
+            filled: self.filled,
+            backing,
+            expires_at: rare.expires_at,
+            self_trade: self.marks.self_trade(),
+            condition: self.marks.condition(),
+            copy_from: rare.copy_from,
+        })
+    }
+
+    /// What is still to be filled.
+    #[inline]
+    pub fn remaining(&self) -> Result<Lots, Broken> {
+        Ok(self.contracts.plus(self.cash)?)
+    }
+
+    /// Whether there is an order.
+    #[inline]
+    pub fn taken(&self) -> bool {
+        self.no != NOBODY
+    }
+}

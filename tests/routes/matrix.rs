@@ -1,0 +1,362 @@
+//! Every operation of the description against every answer that it lists: a request that succeeds,
+//! and one for each code. What is listed and not provoked here fails, and is named.
+
+use std::collections::BTreeSet;
+
+use openoutcry::api::Limits;
+use openoutcry::api::rates::Rates;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::journal::memory::MemoryStore;
+use openoutcry::journal::store::{Step, StoredJournal};
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client, Ending, exchange};
+use super::described::{Operation, check, operations};
+use super::faults::{Fault, Faulty};
+use super::scene::{Request, Scene, request};
+use super::venue::{FAR, NOBODY, Opening, Venue, soon};
+
+/// What no request can be made to meet, and why.
+const UNREACHABLE: [(&str, &str); 3] = [
+    ("INTERNAL_ERROR", "a fault of the software"),
+    ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
+    ("OUT_OF_REACH", "needs a million records between two snapshots"),
+];
+
+/// What of the answers listed was given, and what was not although it was asked for.
+#[derive(Default)]
+struct Given {
+    codes: BTreeSet<(&'static str, String)>,
+    wrong: Vec<String>,
+}
+
+impl Given {
+    /// Notes what came of an operation; it should be this code.
+    fn note(&mut self, operation: &Operation, code: &str, answer: &Answer) {
+        if answer.code() == code {
+            self.codes.insert((operation.id(), code.to_owned()));
+        } else {
+            self.wrong.push(format!("{} should say {code}: {answer:?}", operation.id()));
+        }
+    }
+}
+
+/// The codes that an operation lists.
+fn codes(operation: &Operation) -> Vec<&'static str> {
+    let responses = operation.content["responses"].as_object().unwrap().values();
+    let listed = responses.filter_map(|response| response["x-codes"].as_array()).flatten();
+    listed.map(|code| code.as_str().unwrap()).collect()
+}
+
+/// The operations that list this code.
+fn listing(code: &str) -> impl Iterator<Item = Operation> {
+    operations().filter(move |operation| codes(operation).contains(&code))
+}
+
+#[test]
+fn every_operation_succeeds() {
+    let reads = Scene::new();
+    for operation in operations() {
+        let own;
+        let scene = if operation.method == "GET" {
+            &reads
+        } else {
+            own = Scene::new();
+            &own
+        };
+        let answer = scene.request(&operation).send();
+        let listed = operation.content["responses"].get(answer.status.to_string());
+        assert!(answer.status < 300 && listed.is_some(), "{} {answer:?}", operation.id());
+    }
+}
+
+#[test]
+fn every_code_listed_is_given() {
+    let mut given = Given::default();
+    door(&mut given);
+    strained(&mut given);
+    starting(&mut given);
+    broken(&mut given);
+    unknown_ids(&mut given);
+    states(&mut given);
+    repeats(&mut given);
+    refusals(&mut given);
+    let mut missing = Vec::new();
+    for operation in operations() {
+        for code in codes(&operation) {
+            let unreachable = UNREACHABLE.iter().any(|(other, _)| *other == code);
+            if !unreachable && !given.codes.contains(&(operation.id(), code.to_owned())) {
+                missing.push(format!("{} {code}", operation.id()));
+            }
+        }
+    }
+    assert!(given.wrong.is_empty(), "{}", given.wrong.join("\n"));
+    assert!(missing.is_empty(), "nothing here provokes\n{}", missing.join("\n"));
+}
+
+/// What the door says before anybody looks at what is asked.
+fn door(given: &mut Given) {
+    let scene = Scene::new();
+    let reader = json!({"scope": "read", "label": "screen"});
+    let reader = scene.venue.client(&scene.ann.client.post("/account/keys", &reader).text("key"));
+    let long = "a".repeat(20_000);
+    let send = |operation: &Operation, change: &dyn Fn(Request) -> Request| {
+        change(scene.request(operation)).send()
+    };
+    let header = |name: &'static str, value: &str| {
+        let value = value.to_owned();
+        move |request: Request| request.with_header(name, &value)
+    };
+    for operation in operations() {
+        for code in codes(&operation) {
+            let answer = match code {
+                "MISSING_API_KEY" => send(&operation, &Request::without_key),
+                "INVALID_API_KEY" => send(&operation, &|r| r.by(&scene.venue.client(NOBODY))),
+                "FORBIDDEN" => send(&operation, &|request| request.by(&reader)),
+                "NOT_FOUND" => send(&operation, &|request| request.without_parts()),
+                "INVALID_REQUEST" => send(&operation, &|request| request.and_query("unheardOf=1")),
+                "URI_TOO_LONG" => send(&operation, &|request| request.and_query(&long)),
+                "HEADERS_TOO_LARGE" => send(&operation, &header("x-long", &long)),
+                "NOT_ACCEPTABLE" => send(&operation, &header("accept", "text/html")),
+                "UNSUPPORTED_MEDIA_TYPE" => {
+                    let plain = header("content-type", "text/plain");
+                    send(&operation, &|request| plain(request.with_body("{}")))
+                }
+                "LENGTH_REQUIRED" => send(&operation, &Request::without_body),
+                "CONTENT_TOO_LARGE" => {
+                    let body = format!("\"{}\"", "a".repeat(70_000));
+                    send(&operation, &|request| request.with_body(&body))
+                }
+                _ => continue,
+            };
+            given.note(&operation, code, &answer);
+        }
+    }
+}
+
+/// A server with too little of everything.
+fn strained(given: &mut Given) {
+    let few = || "1:1".parse().unwrap();
+    let venue = Venue::with_rates(Rates { reads: few(), writes: few(), cancels: few() });
+    let ann = venue.trader("ann").client;
+    for operation in listing("RATE_LIMITED") {
+        // However slow the machine is, some come faster than one a second.
+        let ask = |_| request(&operation, &ann, &|_| NOBODY.to_owned(), None).send();
+        let refused = (0..1000).map(ask).find(|answer| answer.status == 429).unwrap();
+        given.note(&operation, "RATE_LIMITED", &refused);
+    }
+    let limits = Limits { body_wait: std::time::Duration::from_millis(5), ..Limits::STANDARD };
+    let venue = Venue::limited(limits);
+    for operation in listing("REQUEST_TIMEOUT") {
+        let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);
+        let head = format!(
+            "{} {} HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{",
+            operation.method,
+            asked.target(),
+            venue.operator.key
+        );
+        let came = exchange(venue.operator.address, head.as_bytes(), Ending::Open).unwrap();
+        let answer = Answer::read(&came, head, false).unwrap();
+        check(&operation.method, &asked.target(), None, &answer);
+        given.note(&operation, "REQUEST_TIMEOUT", &answer);
+    }
+    let venue = Venue::limited(Limits { connections_max: 1, ..Limits::STANDARD });
+    let place = std::net::TcpStream::connect(venue.operator.address).unwrap();
+    for operation in listing("OVERLOADED") {
+        let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);
+        given.note(&operation, "OVERLOADED", &asked.send());
+    }
+    drop(place);
+}
+
+/// A server that replays its journal.
+fn starting(given: &mut Given) {
+    let opening = Opening::serve();
+    let client = Client { address: opening.address, key: NOBODY.to_owned() };
+    for operation in listing("STARTING") {
+        let asked = request(&operation, &client, &|_| NOBODY.to_owned(), None);
+        given.note(&operation, "STARTING", &asked.send());
+    }
+}
+
+/// An exchange that takes no more commands.
+fn broken(given: &mut Given) {
+    let faulty = || {
+        let (store, faults) = Faulty::new(MemoryStore::new());
+        let (journal, _) = StoredJournal::over(store).unwrap();
+        (Scene::over(Venue::over(journal)), faults)
+    };
+    let fault = |step| Fault { step, arrives: false };
+    let (mut scene, faults) = faulty();
+    faults.lock().unwrap().push(fault(Step::Sync));
+    for operation in listing("JOURNAL_UNAVAILABLE") {
+        given.note(&operation, "JOURNAL_UNAVAILABLE", &scene.request(&operation).send());
+    }
+    for operation in listing("HALTED") {
+        given.note(&operation, "HALTED", &scene.request(&operation).send());
+    }
+    assert!(scene.venue.close());
+    for operation in listing("OUTCOME_UNKNOWN") {
+        let (mut scene, faults) = faulty();
+        faults.lock().unwrap().extend([fault(Step::Sync), fault(Step::Mark)]);
+        given.note(&operation, "OUTCOME_UNKNOWN", &scene.request(&operation).send());
+        assert!(scene.venue.close());
+    }
+    let mut scene = Scene::new();
+    let serving = scene.venue.stop_engine();
+    for operation in listing("STOPPING") {
+        given.note(&operation, "STOPPING", &scene.request(&operation).send());
+    }
+    drop(serving);
+}
+
+/// Ids of nobody, in the path, in the query and in the body.
+fn unknown_ids(given: &mut Given) {
+    const PARTS: [(&str, &str); 7] = [
+        ("marketId", "MARKET_NOT_FOUND"),
+        ("eventId", "EVENT_NOT_FOUND"),
+        ("categoryId", "CATEGORY_NOT_FOUND"),
+        ("orderId", "ORDER_NOT_FOUND"),
+        ("clientOrderId", "ORDER_NOT_FOUND"),
+        ("userId", "USER_NOT_FOUND"),
+        ("keyId", "KEY_NOT_FOUND"),
+    ];
+    let scene = Scene::new();
+    for operation in operations() {
+        let listed = codes(&operation);
+        let asked = || scene.request(&operation);
+        for (part, code) in PARTS.iter().filter(|(_, code)| listed.contains(code)) {
+            let named = |place: &str| {
+                let mut all = operation.parameters().filter(|p| p["in"] == place);
+                all.any(|parameter| parameter["name"] == *part)
+            };
+            if named("path") {
+                given.note(&operation, code, &asked().with_part(part, NOBODY).send());
+            } else if named("query") {
+                let answer = asked().and_query(&format!("{part}={NOBODY}")).send();
+                given.note(&operation, code, &answer);
+            }
+        }
+        let Some(body) = operation.body_schema() else { continue };
+        let members = &super::schema::resolved(&super::described::DOCUMENT, body)["properties"];
+        for (member, value, code) in [
+            ("marketId", json!(NOBODY), "MARKET_NOT_FOUND"),
+            ("eventId", json!(NOBODY), "EVENT_NOT_FOUND"),
+            ("categoryIds", json!([NOBODY]), "CATEGORY_NOT_FOUND"),
+            ("copyFromTraderId", json!(NOBODY), "USER_NOT_FOUND"),
+        ] {
+            if members.get(member).is_some() {
+                given.note(&operation, code, &asked().and_member(member, value).send());
+            }
+        }
+    }
+}
+
+/// The state of the venue, of a user, of a market or of an order is against it.
+fn states(given: &mut Given) {
+    for (mode, code) in [("read-only", "TRADING_READ_ONLY"), ("cancel-only", "TRADING_CANCEL_ONLY")]
+    {
+        let scene = Scene::new();
+        scene.venue.operator.post("/admin/venue/mode", &json!({"mode": mode}));
+        for operation in listing(code) {
+            given.note(&operation, code, &scene.request(&operation).send());
+        }
+    }
+    let scene = Scene::new();
+    let settled = scene.venue.market();
+    scene.venue.settle(&settled, "yes");
+    for operation in listing("INVALID_TRANSITION") {
+        let mut asked = scene.request(&operation).with_part("marketId", &settled);
+        if operation.id() == "reviseMarket" {
+            asked = asked.and_member("deadline", json!(FAR));
+        }
+        given.note(&operation, "INVALID_TRANSITION", &asked.send());
+    }
+    let scene = Scene::new();
+    scene.venue.act(&scene.market, "suspend", &json!({}));
+    for operation in listing("MARKET_NOT_ACTIVE") {
+        given.note(&operation, "MARKET_NOT_ACTIVE", &scene.request(&operation).send());
+    }
+    scene.ann.client.delete("/trading/orders");
+    for operation in listing("ORDER_NOT_OPEN") {
+        given.note(&operation, "ORDER_NOT_OPEN", &scene.request(&operation).send());
+    }
+    let scene = Scene::new();
+    let limit = format!("/admin/users/{}/exposure-limit", scene.ann.id);
+    scene.venue.operator.post(&limit, &json!({"limit": "0"}));
+    for operation in listing("EXPOSURE_LIMIT") {
+        let asked = scene.request(&operation).and_member("quantity", json!("50"));
+        given.note(&operation, "EXPOSURE_LIMIT", &asked.send());
+    }
+    let scene = Scene::new();
+    scene.ann.client.post("/trading/heartbeat", &json!({"timeoutSeconds": 5}));
+    for operation in listing("HEARTBEAT_EXPIRED") {
+        let ask = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let own = scene.request(&operation).and_member("clientOrderId", Value::Null);
+            own.and_member("timeInForce", json!("IOC")).and_member("price", json!("0.01")).send()
+        };
+        let refused = (0..400).map(ask).find(|answer| answer.status != 200).unwrap();
+        given.note(&operation, "HEARTBEAT_EXPIRED", &refused);
+    }
+}
+
+/// A name that was used for something else.
+fn repeats(given: &mut Given) {
+    let scene = Scene::new();
+    let named = |client: &Client, path: &str, body: &Value| {
+        let body = body.to_string();
+        let name = [("idempotency-key", "taken")];
+        assert!(client.send("POST", path, &name, Some(body.as_bytes())).status < 300);
+    };
+    named(&scene.venue.operator, "/admin/categories", &json!({"name": "n", "slug": "n"}));
+    named(&scene.ann.client, "/trading/heartbeat", &json!({"timeoutSeconds": 0}));
+    for operation in listing("IDEMPOTENCY_KEY_REUSED") {
+        let asked = scene.request(&operation).with_header("idempotency-key", "taken");
+        given.note(&operation, "IDEMPOTENCY_KEY_REUSED", &asked.send());
+    }
+    for operation in listing("CLIENT_ORDER_ID_REUSED") {
+        let asked = scene.request(&operation).and_member("clientOrderId", json!("own"));
+        given.note(&operation, "CLIENT_ORDER_ID_REUSED", &asked.send());
+    }
+}
+
+/// What an operation alone is refused for.
+fn refusals(given: &mut Given) {
+    let rules = Rules { user_open_orders_max: 6, ..Rules::current() };
+    let scene = Scene::over(Venue::with_rules(rules));
+    let operation = |id: &str| operations().find(|operation| operation.id() == id).unwrap();
+    let mut refused = |id: &str, code: &str, changes: Value| {
+        let operation = operation(id);
+        let mut asked = scene.request(&operation);
+        for (member, value) in changes.as_object().unwrap() {
+            asked = match member.as_str() {
+                "order" => asked.with_part("orderId", value.as_str().unwrap()),
+                _ => asked.and_member(member, value.clone()),
+            };
+        }
+        given.note(&operation, code, &asked.send());
+    };
+    let past = soon(-60_000);
+    refused("placeOrder", "ORDER_TOO_LATE", json!({"validUntil": past}));
+    refused("placeOrder", "REDUCE_ONLY_EXCEEDED", json!({"reduceOnly": true}));
+    refused("placeOrder", "INSUFFICIENT_FUNDS", json!({"quantity": "1000"}));
+    let crossing = json!({"price": "0.85", "quantity": "1", "postOnly": true});
+    refused("placeOrder", "POST_ONLY_WOULD_CROSS", crossing);
+    let crossing = json!({"price": "0.85", "quantity": "1", "order": scene.post_only});
+    refused("amendOrder", "POST_ONLY_WOULD_CROSS", crossing);
+    let more = json!({"price": "0.90", "quantity": "50", "order": scene.reduce_only});
+    refused("amendOrder", "REDUCE_ONLY_EXCEEDED", more);
+    refused("amendOrder", "INSUFFICIENT_FUNDS", json!({"quantity": "1000"}));
+    refused("amendOrder", "QUANTITY_FILLED", json!({"quantity": "1"}));
+    refused("withdraw", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
+    refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
+    refused("createCategory", "SLUG_TAKEN", json!({"slug": "taken"}));
+    let more = json!({"marketId": scene.market, "outcomeId": "yes", "side": "BUY",
+        "orderType": "LIMIT", "price": "0.01", "quantity": "1"});
+    while scene.ann.order(&more).status == 200 {}
+    refused("placeOrder", "OPEN_ORDER_LIMIT", json!({"quantity": "1"}));
+    let key = json!({"scope": "read", "label": "one more"});
+    while scene.ann.client.post("/account/keys", &key).status == 201 {}
+    refused("createKey", "KEY_LIMIT", json!({}));
+}

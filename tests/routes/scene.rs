@@ -1,0 +1,235 @@
+//! A venue in which every operation of the description has something to be asked for, and the
+//! requests that succeed there.
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client, bare};
+use super::described::Operation;
+use super::shapes;
+use super::venue::{FAR, Trader, Venue, order, with};
+
+/// What there is to ask for.
+pub struct Scene {
+    pub venue: Venue,
+    pub ann: Trader,
+    /// A market with orders and a trade.
+    pub market: String,
+    /// Ann's order, partly filled, called `own` by her.
+    pub order: String,
+    /// Ann's order that must not trade at once.
+    pub post_only: String,
+    /// Ann's order that only her contracts back.
+    pub reduce_only: String,
+    /// A key of Ann's that nobody uses.
+    pub key: String,
+    category: String,
+    event: String,
+    draft: String,
+    suspended: String,
+    closed: String,
+    resolved: String,
+}
+
+impl Scene {
+    pub fn new() -> Scene {
+        Scene::over(Venue::open())
+    }
+
+    pub fn over(venue: Venue) -> Scene {
+        let (ann, ben) = (venue.trader("ann"), venue.trader("ben"));
+        let category = venue.category("taken");
+        let event = venue.event(&json!({"categoryIds": [category]}));
+        let about = json!({"eventId": event, "disputeWindowSeconds": 3600});
+        let [market, suspended, closed, resolved] = [(); 4].map(|()| venue.market_with(&about));
+        let draft = venue.draft(&json!({}));
+        venue.act(&suspended, "suspend", &json!({})).ok(&shapes::market_detail());
+        venue.act(&closed, "close", &json!({})).ok(&shapes::market_detail());
+        let winner = json!({"winningOutcomeId": "yes"});
+        venue.act(&resolved, "resolve", &winner).ok(&shapes::market_detail());
+        ben.place(&market, "SELL", "yes", "0.40", "4").ok(&shapes::placed());
+        ben.place(&market, "SELL", "yes", "0.80", "4").ok(&shapes::placed());
+        let placed = |side, price, quantity, more: &Value| {
+            let body = with(order(&market, side, "yes", price, quantity), more);
+            ann.order(&body).text("orderId")
+        };
+        let own = placed("BUY", "0.40", "10", &json!({"clientOrderId": "own"}));
+        let post_only = placed("BUY", "0.05", "1", &json!({"postOnly": true}));
+        let reduce_only = placed("SELL", "0.90", "2", &json!({"reduceOnly": true}));
+        let key = ann.client.post("/account/keys", &json!({"scope": "read", "label": "spare"}));
+        let key = key.text("keyId");
+        Scene {
+            venue,
+            ann,
+            market,
+            order: own,
+            post_only,
+            reduce_only,
+            key,
+            category,
+            event,
+            draft,
+            suspended,
+            closed,
+            resolved,
+        }
+    }
+
+    /// A request that succeeds here.
+    pub fn request(&self, operation: &Operation) -> Request {
+        let operators = operation.content["security"][0].get("operatorKey").is_some();
+        let by = if operators { &self.venue.operator } else { &self.ann.client };
+        let body = operation.content.pointer("/requestBody/content/application~1json/example");
+        let body = body.map(|example| self.told(example.clone()));
+        request(operation, by, &|part| self.part(operation.id(), part), body)
+    }
+
+    /// What stands in the path for what varies.
+    fn part(&self, id: &str, part: &str) -> String {
+        let market = match id {
+            "publishMarket" => &self.draft,
+            "reopenMarket" => &self.suspended,
+            "resolveMarket" => &self.closed,
+            "disputeMarket" => &self.resolved,
+            _ => &self.market,
+        };
+        let found = match part {
+            "marketId" => market,
+            "eventId" => &self.event,
+            "categoryId" => &self.category,
+            "orderId" => &self.order,
+            "clientOrderId" => "own",
+            "userId" => &self.ann.id,
+            "keyId" => &self.key,
+            other => panic!("no {other} is here"),
+        };
+        found.to_owned()
+    }
+
+    /// An example that tells of what is here.
+    fn told(&self, json: Value) -> Value {
+        match json {
+            Value::Object(members) => {
+                let told = |(name, value): (String, Value)| {
+                    let value = match name.as_str() {
+                        "marketId" | "eventId" | "orderId" => json!(self.part("", &name)),
+                        "categoryIds" => json!([self.category]),
+                        "deadline" => json!(FAR),
+                        _ => self.told(value),
+                    };
+                    (name, value)
+                };
+                members.into_iter().map(told).collect()
+            }
+            Value::Array(elements) => {
+                elements.into_iter().map(|element| self.told(element)).collect()
+            }
+            other => other,
+        }
+    }
+}
+
+/// A request that can be changed before it is sent.
+pub struct Request {
+    client: Client,
+    method: String,
+    template: &'static str,
+    parts: Vec<(String, String)>,
+    query: Vec<String>,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+}
+
+/// A request by this client with these parts in its path and all that its query must have.
+pub fn request(
+    operation: &Operation,
+    by: &Client,
+    part: &dyn Fn(&str) -> String,
+    body: Option<Value>,
+) -> Request {
+    let name = |parameter: &Value| parameter["name"].as_str().unwrap().to_owned();
+    let parts = operation.parameters().filter(|p| p["in"] == "path").map(name);
+    let parts = parts.map(|name| (name.clone(), part(&name))).collect();
+    let required = operation.parameters().filter(|p| p["in"] == "query" && p["required"] == true);
+    let query = required.map(|p| format!("{}={}", name(p), p["example"].as_str().unwrap()));
+    Request {
+        client: by.clone(),
+        method: operation.method.clone(),
+        template: operation.path,
+        parts,
+        query: query.collect(),
+        headers: vec![("x-api-key", by.key.clone())],
+        body: body.map(|body| body.to_string()),
+    }
+}
+
+impl Request {
+    pub fn by(mut self, client: &Client) -> Request {
+        self = self.without_key();
+        self.headers.push(("x-api-key", client.key.clone()));
+        self
+    }
+
+    pub fn without_key(mut self) -> Request {
+        self.headers.retain(|(name, _)| *name != "x-api-key");
+        self
+    }
+
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Request {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub fn with_part(mut self, name: &str, value: &str) -> Request {
+        for (_, part) in self.parts.iter_mut().filter(|(other, _)| other == name) {
+            value.clone_into(part);
+        }
+        self
+    }
+
+    /// With nothing where the path varies.
+    pub fn without_parts(mut self) -> Request {
+        self.parts.iter_mut().for_each(|(_, part)| part.clear());
+        self
+    }
+
+    pub fn and_query(mut self, pair: &str) -> Request {
+        self.query.push(pair.to_owned());
+        self
+    }
+
+    pub fn with_body(mut self, body: &str) -> Request {
+        self.body = Some(body.to_owned());
+        self
+    }
+
+    pub fn without_body(mut self) -> Request {
+        self.body = None;
+        self
+    }
+
+    /// With this member in its body; null takes it away.
+    pub fn and_member(mut self, name: &str, value: Value) -> Request {
+        let mut body: Value = serde_json::from_str(&self.body.unwrap()).unwrap();
+        body[name] = value;
+        if body[name].is_null() {
+            body.as_object_mut().unwrap().remove(name);
+        }
+        self.body = Some(body.to_string());
+        self
+    }
+
+    pub fn target(&self) -> String {
+        let mut path = self.template.to_owned();
+        for (name, value) in &self.parts {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        if self.query.is_empty() { path } else { format!("{path}?{}", self.query.join("&")) }
+    }
+
+    pub fn send(&self) -> Answer {
+        let headers: Vec<(&str, &str)> =
+            self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let body = self.body.as_ref().map(String::as_bytes);
+        bare(self.client.address, &self.method, &self.target(), &headers, body)
+    }
+}
