@@ -11,6 +11,7 @@ use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::history::History;
 
 const USERS: u32 = 2_000;
 const MARKETS: u32 = 50;
@@ -61,7 +62,7 @@ fn market() -> MarketDraft {
 }
 
 fn venue() -> Venue {
-    let (exchange, model) = (Exchange::new(), ReadModel::new());
+    let (exchange, model) = (Exchange::new(), ReadModel::on(&History::nowhere()));
     let mut venue = Venue { exchange, model, drawn: 0x9E37_79B9_7F4A_7C15 };
     venue.ask(Command::OpenVenue(Rules::current()));
     for user in 0..USERS {
@@ -88,7 +89,7 @@ fn venue() -> Venue {
 fn images(c: &mut Criterion) {
     let Venue { exchange, model, .. } = venue();
     let users = || (0..USERS).map(UserNo);
-    let orders: usize = users().map(|user| model.orders.of(user).count()).sum();
+    let orders: usize = users().map(|user| model.orders.count(user)).sum();
     let fills: usize = users().map(|user| model.orders.fills_of(user).len()).sum();
     let told: usize = (0..MARKETS).map(|market| model.activity.count(MarketNo(market))).sum();
     let mut image = Vec::new();
@@ -106,8 +107,11 @@ fn images(c: &mut Criterion) {
             model.write_image(&mut written)
         });
     });
+    let history = History::nowhere();
     group.bench_function("read", |b| {
-        b.iter_with_large_drop(|| ReadModel::read_image(&mut &image[..]).expect("an image"));
+        b.iter_with_large_drop(|| {
+            ReadModel::read_image(&mut &image[..], &history).expect("an image")
+        });
     });
     group.finish();
 

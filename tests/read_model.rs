@@ -17,6 +17,7 @@ use openoutcry::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, 
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::activity::ActivityRow;
 use openoutcry::projection::fills::{FillList, FillRow};
+use openoutcry::projection::history::HistoryError;
 use openoutcry::projection::orders::OrderRow;
 use openoutcry::projection::positions::Resolution;
 use proptest::prelude::*;
@@ -62,8 +63,8 @@ impl Venue {
         effects
     }
 
-    fn orders(&self) -> impl Iterator<Item = &OrderRow> {
-        (0..USERS).flat_map(|user| self.model.orders.of(UserNo(user)))
+    fn orders(&self) -> impl Iterator<Item = OrderRow> {
+        (0..USERS).flat_map(|user| all(self.model.orders.of(UserNo(user))))
     }
 
     /// That the two agree on all that both know.
@@ -74,13 +75,13 @@ impl Venue {
             self.compare_market(market);
         }
         for row in self.orders() {
-            self.compare_order(row);
+            self.compare_order(&row);
         }
         for user in (0..USERS).map(UserNo) {
             let open: Vec<OrderNo> = self.model.orders.open_of(user).map(|row| row.no).collect();
-            let all = self.model.orders.of(user);
+            let walked = all(self.model.orders.of(user)).into_iter();
             let walked: Vec<OrderNo> =
-                all.filter(|row| row.status.open()).map(|row| row.no).collect();
+                walked.filter(|row| row.status.open()).map(|row| row.no).collect();
             assert_eq!(open, walked);
             self.compare_lists(user);
         }
@@ -91,26 +92,33 @@ impl Venue {
     /// walk over all of them finds; of fills, from whichever place it is read.
     fn compare_lists(&self, user: UserNo) {
         let orders = &self.model.orders;
-        let same = |list: FillList<'_>, kept: &dyn Fn(&FillRow) -> bool| {
-            let walked: Vec<&FillRow> = orders.fills_of(user).filter(|fill| kept(fill)).collect();
+        let (own, fills) = (all(orders.of(user)), all(orders.fills_of(user)));
+        let same = |list: FillList, kept: &dyn Fn(&FillRow) -> bool| {
+            let walked: Vec<FillRow> = fills.iter().filter(|fill| kept(fill)).copied().collect();
             assert_eq!(list.len(), walked.len());
-            for skipped in 0..=walked.len() + 1 {
-                let read: Vec<&FillRow> = list.clone().skip(skipped).collect();
+            for skipped in [0, 1, walked.len() / 2, walked.len(), walked.len() + 1] {
+                let read = all(list.clone().skip(skipped));
                 assert_eq!(read, walked.get(skipped..).unwrap_or_default());
             }
         };
+        assert_eq!(orders.count(user), own.len());
+        let of = |market, end: OrderNo| -> Vec<OrderRow> {
+            own.iter().filter(|row| row.market == market && row.no < end).copied().collect()
+        };
         for market in (0..=MARKETS).map(MarketNo) {
-            let walked = orders.of(user).filter(|row| row.market == market);
-            assert!(orders.of_in(user, market).eq(walked));
+            assert_eq!(all(orders.of_in(user, market)), of(market, LAST));
             same(orders.fills_in(user, market), &|fill| fill.market == market);
         }
-        for (place, row) in orders.of(user).enumerate() {
-            assert!(orders.before(user, row.no).eq(orders.of(user).skip(place + 1)));
-            let earlier = |other: &&OrderRow| other.no < row.no;
-            assert!(orders.open_before(user, row.no).eq(orders.open_of(user).filter(earlier)));
-            let there = orders.of_in(user, row.market).filter(earlier);
-            assert!(orders.before_in(user, row.market, row.no).eq(there));
-            same(orders.fills_of_order(row), &|fill| fill.order == row.no);
+        // Every row would be every list again.
+        for (place, row) in own.iter().enumerate().step_by(1 + own.len() / 8) {
+            assert_eq!(all(orders.before(user, row.no)), own[place + 1..]);
+            let earlier = own[place + 1..].iter().filter(|other| other.status.open());
+            assert!(orders.open_before(user, row.no).eq(earlier.copied()));
+            assert_eq!(all(orders.before_in(user, row.market, row.no)), of(row.market, row.no));
+            let (found, list) = orders.fills_of_order(user, row.no).list().unwrap().unwrap();
+            assert_eq!(found, *row);
+            same(list, &|fill| fill.order == row.no);
+            assert_eq!(orders.ids(user).id(row.no), Ok(Some(row.id())));
         }
     }
 
@@ -130,7 +138,7 @@ impl Venue {
     }
 
     fn compare_order(&self, row: &OrderRow) {
-        assert_eq!(self.model.orders.order_by_id(row.id), Some(row));
+        assert_eq!(self.model.orders.order(row.user, row.no).row(), Ok(Some(*row)));
         let parts = row.filled.get() + row.remaining.get() + row.cancelled.get();
         assert_eq!(parts, row.quantity.get());
         let standing = self.exchange.order(row.no);
@@ -141,7 +149,8 @@ impl Venue {
             assert_eq!(order.wording, row.wording);
             assert_eq!(order.price, row.wording.yes_price(row.price));
         }
-        let fills = self.model.orders.fills_of(row.user).filter(|fill| fill.order == row.no);
+        let fills = all(self.model.orders.fills_of(row.user)).into_iter();
+        let fills = fills.filter(|fill| fill.order == row.no && fill.order_id() == row.id());
         let (mut filled, mut cost) = (Lots::ZERO, Money::ZERO);
         for fill in fills {
             filled = filled.plus(fill.quantity).unwrap();
@@ -176,6 +185,14 @@ impl Venue {
         }
         assert_eq!(total, DEPOSIT.get() * i64::from(USERS));
     }
+}
+
+/// After all orders.
+const LAST: OrderNo = OrderNo(Sequence::new(u64::MAX));
+
+/// What a list has.
+fn all<T>(list: impl Iterator<Item = Result<T, HistoryError>>) -> Vec<T> {
+    list.map(Result::unwrap).collect()
 }
 
 fn draft(market: u32) -> MarketDraft {
@@ -305,7 +322,9 @@ proptest! {
 
 /// The command with the order's owner in place of whoever it names, most of the time.
 fn owned(model: &ReadModel, command: Command) -> Command {
-    let owner = |order| model.orders.order(order).map(|row| row.user);
+    let owner = |order| {
+        (0..USERS).map(UserNo).find(|user| model.orders.ids(*user).id(order).unwrap().is_some())
+    };
     match command {
         Command::AmendOrder { user, order, price, quantity } => {
             Command::AmendOrder { user: owner(order).unwrap_or(user), order, price, quantity }
@@ -353,7 +372,8 @@ fn a_bet_is_read_from_its_order_to_its_end() {
     );
     assert_eq!(won[0].copy_from, Some(UserNo(2)));
     assert_eq!(venue.model.probability_of_yes(MarketNo(0)).to_string(), "0");
-    let told: Vec<&str> = venue.model.activity.of(MarketNo(0)).map(ActivityRow::name).collect();
+    let told = all(venue.model.activity.of(MarketNo(0)));
+    let told: Vec<&str> = told.iter().map(ActivityRow::name).collect();
     let expected =
         ["MARKET_SETTLED", "MARKET_RESOLVED", "MARKET_CLOSED", "TRADE", "MARKET_PUBLISHED"];
     assert_eq!(told, expected);

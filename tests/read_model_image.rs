@@ -14,6 +14,7 @@ mod recorded;
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -28,6 +29,7 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::history::{History, HistoryError};
 use openoutcry::projection::performance::Day;
 use openoutcry::projection::search::Words;
 use openoutcry::projection::statements::Cause;
@@ -38,6 +40,8 @@ use recorded::records;
 
 /// Lines of the recorded flow that are folded.
 const FLOW_LINES: u32 = 3_000;
+/// Rows of a page: few, so that almost all of history is on pages.
+const ROWS: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 fn image(model: &ReadModel) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -45,8 +49,23 @@ fn image(model: &ReadModel) -> Vec<u8> {
     bytes
 }
 
+/// Pages of a length, in memory.
+fn pages_of(rows: NonZeroU32) -> History {
+    History::default().paged(rows)
+}
+
+fn restored_on(history: &History, bytes: &[u8]) -> Result<ReadModel, BadImage> {
+    ReadModel::read_image(&mut &*bytes, history)
+}
+
+/// A model that is not asked for history.
 fn restored(bytes: &[u8]) -> Result<ReadModel, BadImage> {
-    ReadModel::read_image(&mut &*bytes)
+    restored_on(&History::nowhere().paged(ROWS), bytes)
+}
+
+/// What a list has.
+fn all<T>(list: impl Iterator<Item = Result<T, HistoryError>>) -> Vec<T> {
+    list.map(Result::unwrap).collect()
 }
 
 /// Everything that can be asked, and what is answered.
@@ -82,7 +101,7 @@ fn shown(model: &ReadModel) -> Vec<String> {
         answers.push(format!("{row:?} {:?} {bids:?} {asks:?}", catalogue.market_no(row.id)));
         let last = model.depth.last_trade(*market);
         answers.push(format!("{last:?} {:?}", model.probability_of_yes(*market)));
-        answers.push(format!("{:?}", model.activity.of(*market).collect::<Vec<_>>()));
+        answers.push(format!("{:?}", all(model.activity.of(*market))));
         answers.extend(shown_of_tape(model, *market));
     }
     for row in accounts.users_newest_first() {
@@ -95,9 +114,9 @@ fn shown(model: &ReadModel) -> Vec<String> {
 
 /// What the public can ask of a market's trades.
 fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
-    let trades = model.tape.trades(market);
+    let trades = all(model.tape.trades(market));
     let mut answers = vec![format!("{trades:?} {:?}", model.positions.open_interest(market))];
-    let first = trades.first().map(|row| row.time).unwrap_or_default();
+    let first = trades.last().map(|row| row.time).unwrap_or_default();
     for interval in [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day] {
         let bars = model.tape.bars(market, interval, interval.start(first), 40);
         answers.push(format!("{bars:?}"));
@@ -117,21 +136,21 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
 /// What a user can ask.
 fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String> {
     let (orders, mut answers) = (&model.orders, Vec::new());
-    for row in orders.of(user) {
-        let again = (orders.order(row.no), orders.order_by_id(row.id));
-        let fills: Vec<_> = orders.fills_of_order(row).collect();
-        answers.push(format!("{again:?} {fills:?}"));
+    for row in all(orders.of(user)) {
+        let again = (orders.order(user, row.no).row(), orders.ids(user).id(row.no));
+        let named = row.client_id.map(|name| orders.named(user, name).row());
+        let fills = orders.fills_of_order(user, row.no).list().unwrap().map(|(_, list)| all(list));
+        answers.push(format!("{again:?} {named:?} {fills:?}"));
     }
     answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
-    answers.push(format!("{:?}", orders.fills_of(user).collect::<Vec<_>>()));
+    answers.push(format!("{:?}", all(orders.fills_of(user))));
     for market in markets {
-        let own: Vec<_> = orders.of_in(user, *market).collect();
-        let fills: Vec<_> = orders.fills_in(user, *market).collect();
+        let own = all(orders.of_in(user, *market));
+        let fills = all(orders.fills_in(user, *market));
         answers.push(format!("{own:?} {fills:?}"));
     }
-    let changes = (0..).map_while(|place| model.statements.change(user, place));
-    answers.push(format!("{:?}", changes.collect::<Vec<_>>()));
-    answers.push(format!("{:?} {:?}", model.settlements.of(user), model.pnl(user)));
+    answers.push(format!("{:?}", all(model.statements.of(user))));
+    answers.push(format!("{:?} {:?}", all(model.settlements.of(user)), model.pnl(user)));
     let since = |days| model.performance.since(Day::of(model.time()).earlier(days));
     for days in [0, 1, 6, 29, u32::MAX] {
         let score = since(days).find(|(other, _)| *other == user);
@@ -154,14 +173,17 @@ fn assert_same(model: &ReadModel, other: &ReadModel) {
     }
 }
 
-/// Folds some records into one model, and the rest into it and one read from its image.
+/// Folds some records into one model, and the rest into it and one read from its image; and all of
+/// them into one that puts nothing away.
 fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
-    let (mut exchange, mut model) = (Exchange::new(), ReadModel::new());
+    let history = pages_of(ROWS);
+    let (mut exchange, mut model) = (Exchange::new(), ReadModel::on(&history));
+    let mut whole = ReadModel::on(&pages_of(NonZeroU32::MAX));
     let mut effects = Vec::new();
-    let mut other = ReadModel::new();
+    let mut other = ReadModel::on(&history);
     for (index, record) in records.iter().enumerate() {
         if index == cut {
-            other = restored(&image(&model)).unwrap();
+            other = restored_on(&history, &image(&model)).unwrap();
             assert_eq!(image(&other), image(&model));
             assert_same(&other, &model);
         }
@@ -169,15 +191,17 @@ fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
         exchange.apply(record, &mut effects).unwrap();
         let applied = Applied { sequence: record.sequence, time: record.time, effects: &effects };
         model.fold(&applied);
+        whole.fold(&applied);
         if index >= cut {
             other.fold(&applied);
         }
     }
     if cut >= records.len() {
-        other = restored(&image(&model)).unwrap();
+        other = restored_on(&history, &image(&model)).unwrap();
     }
     assert!(image(&other) == image(&model), "folded on to another model");
     assert_same(&other, &model);
+    assert_same(&model, &whole);
     assert_statements_add_up(&model, &exchange);
     assert_market_figures(&model);
     (model, exchange)
@@ -189,8 +213,8 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
     assert_eq!(model.inconsistencies(), 0);
     for row in model.accounts.users_newest_first() {
         let (mut available, mut reserved) = (0, 0);
-        for place in 0..model.statements.count(row.no) {
-            let change = model.statements.change(row.no, place).unwrap();
+        for (number, change) in (1..).zip(all(model.statements.of(row.no)).into_iter().rev()) {
+            assert_eq!(change.number, number);
             available += change.available.get();
             reserved += change.reserved.get();
             let after = (change.after.available.get(), change.after.reserved.get());
@@ -215,8 +239,7 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
 fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     let pnl = model.pnl(user).unwrap();
     let (mut deposits, mut withdrawals, mut payouts) = (0, 0, 0);
-    for place in 0..model.statements.count(user) {
-        let change = model.statements.change(user, place).unwrap();
+    for change in all(model.statements.of(user)) {
         let amount = i128::from(change.available.get());
         match change.cause {
             Cause::Deposited => deposits += amount,
@@ -226,7 +249,7 @@ fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
         }
     }
     assert_eq!((pnl.deposited.get(), pnl.withdrawn.get()), (deposits, withdrawals));
-    let settlements = model.settlements.of(user).iter();
+    let settlements = all(model.settlements.of(user)).into_iter();
     assert_eq!(settlements.map(|row| i128::from(row.payout.get())).sum::<i128>(), payouts);
     let kept = deposits - withdrawals + pnl.realised.get();
     assert_eq!(kept, i128::from(balance) + pnl.cost.get(), "{pnl:?}");
@@ -246,12 +269,13 @@ fn assert_market_figures(model: &ReadModel) {
         };
         let interest = model.positions.open_interest(row.no).get();
         assert_eq!((interest, interest), (held(Outcome::Yes), held(Outcome::No)));
-        let trades = model.tape.trades(row.no);
+        let trades = all(model.tape.trades(row.no));
         let volume: u128 = trades.iter().map(|trade| u128::from(trade.quantity.get())).sum();
         assert_eq!(model.tape.volume(row.no).get(), volume);
-        let told = model.activity.of(row.no).filter(|row| row.name() == "TRADE").count();
+        let told = all(model.activity.of(row.no));
+        let told = told.iter().filter(|row| row.name() == "TRADE").count();
         assert_eq!(trades.len(), told);
-        let Some(first) = trades.first() else { continue };
+        let Some(first) = trades.last() else { continue };
         let last = Interval::Day.start(model.time()).get();
         let from = Interval::Day.start(first.time);
         let days = usize::try_from((last - from.get()) / Interval::Day.ms() + 1).unwrap();
@@ -423,10 +447,12 @@ impl Write for Full {
 #[test]
 fn readers_and_writers_may_be_slow_and_may_fail() {
     let bytes = small();
-    let model = ReadModel::read_image(&mut Drip { bytes: &bytes, fails: false }).unwrap();
+    let history = History::nowhere().paged(ROWS);
+    let read = |mut drip: Drip<'_>| ReadModel::read_image(&mut drip, &history);
+    let model = read(Drip { bytes: &bytes, fails: false }).unwrap();
     assert_eq!(image(&model), bytes);
     for end in [0, 1, bytes.len() / 2, bytes.len()] {
-        let failed = ReadModel::read_image(&mut Drip { bytes: &bytes[..end], fails: true });
+        let failed = read(Drip { bytes: &bytes[..end], fails: true });
         assert!(matches!(failed, Err(BadImage::Unreadable(why)) if why == "the disk is gone"));
         let written = model.write_image(&mut Full(end));
         assert_eq!(written.is_ok(), end == bytes.len(), "{end}");

@@ -15,14 +15,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use openoutcry::engine::start::{self, Snapshots};
+use openoutcry::engine::history::HistoryStore;
+use openoutcry::engine::start::{self, Beside, Snapshots};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::effect::Applied;
+use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::history::History;
 
 /// Argument that makes this program one of the starts that it measures.
 const START: &str = "start-measured-here";
@@ -76,7 +79,10 @@ fn run(stage: &str, data: &Path) {
         "restore" => Some(Snapshots { folder, every: None }),
         _ => None,
     };
-    let running = start::start_with(journal, snapshots).expect("a start");
+    let running = {
+        let history = HistoryStore::open(data).expect("history");
+        start::start_with(journal, Some(Beside { history, snapshots })).expect("a start")
+    };
     let started = began.elapsed();
     let engine = running.engine();
     assert_eq!(engine.read().watermark(), head);
@@ -91,12 +97,14 @@ fn run(stage: &str, data: &Path) {
     }
     println!(
         "{stage:<7} {:>6} ms to start, of which opening {} ms, {head} records, {} ms of processor, \
-         peak {} MiB",
+         {} MiB, peak {} MiB",
         started.as_millis(),
         opened.as_millis(),
         processor_ms(),
-        peak_mib()
+        memory_mib("VmRSS:"),
+        memory_mib("VmHWM:")
     );
+    println!("        {}", census(&engine.read()));
     // Ended without freeing what was read: only the start is measured.
     std::process::exit(0);
 }
@@ -104,7 +112,8 @@ fn run(stage: &str, data: &Path) {
 /// What a replay is made of, one part after the other on one thread.
 fn parts(journal: &SledJournal) {
     let (mut reading, mut applying, mut folding) = (0, 0, 0);
-    let (mut exchange, mut read_model) = (Exchange::new(), ReadModel::new());
+    let mut exchange = Exchange::new();
+    let mut read_model = ReadModel::on(&History::nowhere());
     let mut effects = Vec::new();
     let mut ends = Vec::new();
     let mut began = Instant::now();
@@ -143,10 +152,24 @@ fn processor_ms() -> u64 {
     ticks.sum::<u64>() * 10
 }
 
-/// The most memory that this process has had.
-fn peak_mib() -> u64 {
+/// What there is, and what of it stands.
+fn census(view: &ReadModel) -> String {
+    let users: Vec<UserNo> = view.accounts.users_newest_first().map(|row| row.no).collect();
+    let markets = view.catalogue.markets_created().len();
+    let orders: usize = users.iter().map(|user| view.orders.count(*user)).sum();
+    let fills: usize = users.iter().map(|user| view.orders.fills_of(*user).len()).sum();
+    let open = view.orders.open_count();
+    let closed = orders - open;
+    format!(
+        "{} users, {markets} markets, {open} orders open, {closed} closed, {fills} fills",
+        users.len()
+    )
+}
+
+/// Memory of this process by its name in the system's account of it.
+fn memory_mib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.split_whitespace().next()).and_then(|n| n.parse().ok());
     kib.unwrap_or(0_u64) / 1024
 }

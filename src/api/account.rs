@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::cursor::EitherPage;
+use super::orders::{found, number};
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
@@ -11,9 +12,7 @@ use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
-use crate::exchange::reject::Reject;
 use crate::exchange::units::MoneySum;
-use crate::projection::fills::FillList;
 
 /// Pages of fills.
 const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
@@ -40,28 +39,34 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let page = EitherPage::read(&mut form, FILLS_PAGE);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
-    let (sequence, fills) = call.look(|view| {
-        let list = match (order, market) {
-            (Some(id), market) => {
-                let row = view.orders.order_by_id(id).filter(|row| row.user == user);
-                let row = row.ok_or_else(|| Problem::of(Reject::OrderNotFound))?;
-                // An order trades in one market: in another it has no fills.
-                let there = |id| view.catalogue.market_no(id) == Some(row.market);
-                let shown = market.is_none_or(there);
-                if shown { view.orders.fills_of_order(row) } else { FillList::default() }
-            }
+    let (sequence, (list, sought)) = call.look(|view| {
+        let market = market.map(|id| view.catalogue.market_no(id));
+        let orders = &view.orders;
+        let sought = order.map(|id| (id, orders.fills_of_order(user, number(id))));
+        let list = match market {
+            None => orders.fills_of(user),
+            Some(Some(market)) => orders.fills_in(user, market),
             // A market that nobody has heard of has no fills.
-            (None, Some(id)) => view
-                .catalogue
-                .market_no(id)
-                .map_or_else(FillList::default, |market| view.orders.fills_in(user, market)),
-            (None, None) => view.orders.fills_of(user),
+            Some(None) => orders.fills_of(user).none(),
         };
-        let total = list.len();
-        let (rows, paging, next) = page.cut_known(list, total);
-        let fills = rows.into_iter().map(|row| FillJson::of(view, row)).collect();
-        Ok(FillsJson { fills, paging, next })
+        Ok((list, sought.map(|(id, fills)| (id, fills, market))))
     })?;
+    let list = match sought {
+        None => list,
+        Some((id, fills, market)) => {
+            let its = fills.list()?.filter(|(row, _)| row.id() == id);
+            let (row, list) = found(its, sequence)?;
+            // An order trades in one market: in another it has no fills.
+            let there = market.is_none_or(|market| market == Some(row.market));
+            if there { list } else { list.none() }
+        }
+    };
+    let total = list.len();
+    let (rows, paging, next) = page.cut_known(list, total);
+    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (_, fills) =
+        call.look(|view| Ok(rows.iter().map(|row| FillJson::of(view, row)).collect()))?;
+    let fills = FillsJson { fills, paging, next };
     Reply::list(sequence, fills, "fills", |all| &mut all.fills)
 }
 

@@ -1,6 +1,8 @@
 //! What auditors ask the operator's side: where the journal ends and what vouches for it, and its
 //! records (semantics 8).
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
 use super::call::Call;
@@ -9,7 +11,7 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::Text;
 use super::wire::Timestamp;
-use super::wire::record::{AuditHeadJson, JournalJson, RecordJson};
+use super::wire::record::{AuditHeadJson, JournalJson, OrdersNamed, RecordJson};
 use crate::engine::Engine;
 use crate::engine::past::Moment;
 use crate::exchange::command::Record;
@@ -63,7 +65,10 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
     records.retain(|record| record.sequence <= applied);
     let last = records.last().map(|record| record.sequence);
     let next = last.filter(|last| *last < applied).map(|last| last.next().get());
-    let named = |record| Named { record, engine: call.engine.clone() };
+    let (_, mut orders) = call.look(|view| Ok(OrdersNamed::of(view, &records)))?;
+    orders.look_up()?;
+    let orders = Arc::new(orders);
+    let named = |record| Named { record, orders: Arc::clone(&orders), engine: call.engine.clone() };
     let records = records.into_iter().map(named).collect();
     let page = JournalJson { from, limit, next, records };
     Reply::list(applied, page, "records", |all| &mut all.records)
@@ -73,12 +78,13 @@ pub async fn journal(call: Call) -> Result<Reply, Problem> {
 /// when the record is printed.
 struct Named {
     record: Record,
+    orders: Arc<OrdersNamed>,
     engine: Engine,
 }
 
 impl Serialize for Named {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = RecordJson::of(&self.engine.read(), &self.record);
+        let named = RecordJson::of(&self.engine.read(), &self.orders, &self.record);
         named.serialize(serializer)
     }
 }

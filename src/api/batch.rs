@@ -3,7 +3,7 @@
 use super::call::{self, Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array, text};
 use super::order_form::OrderForm;
-use super::orders::{named_order, own_order, placed, placed_before, untold};
+use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before, untold};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
@@ -14,11 +14,11 @@ use crate::engine::gathering::Gathering;
 use crate::engine::pending::{Answer, Refusal};
 use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
 use crate::exchange::effect::Applied;
-use crate::exchange::ids::{OrderId, Token, UserNo};
+use crate::exchange::ids::{OrderId, OrderNo, Token};
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
-use crate::projection::orders::OrderRow;
+use crate::projection::history::HistoryError;
 
 /// Most operations of one request: they share a block of the journal.
 const OPERATIONS_MAX: usize = 100;
@@ -34,8 +34,23 @@ enum Operation {
 enum Slot {
     Refused(Box<Problem>),
     Placing,
-    Writing(Box<Writing<BatchOrderJson>>),
+    Writing(Box<Writing<Shown>>),
     Done(Box<ResultJson>, Sequence),
+}
+
+/// What is to be said of an operation.
+enum Shown {
+    Placed(Placed),
+    Cancelled(OrderJson),
+}
+
+impl Shown {
+    fn json(self) -> Result<BatchOrderJson, HistoryError> {
+        Ok(match self {
+            Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
+            Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
+        })
+    }
 }
 
 /// `POST /trading/orders/batch`
@@ -91,40 +106,34 @@ impl<'a> Batch<'a> {
                     self.place(part, terms)
                 }
             }
-            Ok(Resolved::Cancel(id)) => self.cancel(part, |view, user| own_order(view, user, id)),
+            Ok(Resolved::Cancel(id)) => self.cancel(part, own_order(self.call, id)),
             Ok(Resolved::CancelNamed(id)) => {
                 // What is named here is known once it is placed, and not before.
                 if self.names.contains(&id) {
                     self.settle().await;
                 }
-                self.cancel(part, |view, user| named_order(view, user, id))
+                self.cancel(part, named_order(self.call, id))
             }
         };
         self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
     }
 
     fn place(&self, part: u8, terms: PlaceOrder) -> Result<Slot, Problem> {
-        let look =
-            |_: &ReadModel, applied: &Applied<'_>| placed(applied).map(BatchOrderJson::Placed);
-        let again =
-            |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(BatchOrderJson::Placed);
+        let look = |_: &ReadModel, applied: &Applied<'_>| {
+            placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
+        };
+        let again = |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(Shown::Placed);
         let asked = self.asked(part, Command::PlaceOrder(terms));
         Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
     }
 
-    fn cancel(
-        &self,
-        part: u8,
-        find: impl FnOnce(&ReadModel, UserNo) -> Result<&OrderRow, Problem>,
-    ) -> Result<Slot, Problem> {
-        let user = self.call.caller.user;
-        let (_, order) = self.call.look(|view| find(view, user).map(|row| row.no))?;
+    fn cancel(&self, part: u8, found: Result<OrderNo, Problem>) -> Result<Slot, Problem> {
+        let (user, order) = (self.call.caller.user, found?);
         let look = move |view: &ReadModel, _: &Applied<'_>| {
-            let row = view.orders.order(order)?;
-            Some(BatchOrderJson::Cancelled(OrderJson::of(view, row)))
+            changed_order(view, user, order).map(Shown::Cancelled)
         };
         let again = |view: &ReadModel, kept: &Kept| match kept {
-            Kept::Order(row) => Some(BatchOrderJson::Cancelled(OrderJson::of(view, row))),
+            Kept::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
@@ -148,7 +157,9 @@ impl<'a> Batch<'a> {
                 }
                 Slot::Refused(problem) => Err(*problem),
                 Slot::Placing => placings.next().map_or_else(|| Err(untold()), of_placing),
-                Slot::Writing(writing) => writing.came().await,
+                Slot::Writing(writing) => {
+                    writing.came().await.and_then(|written| written.told(Shown::json))
+                }
             };
             *slot = self.call.settled(came);
         }

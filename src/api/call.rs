@@ -37,6 +37,18 @@ pub struct Written<T> {
 }
 
 impl<T> Written<T> {
+    /// The same with what is to be shown of it.
+    ///
+    /// # Errors
+    /// That of `show`.
+    pub fn told<U, E: Into<Problem>>(
+        self,
+        show: impl FnOnce(T) -> Result<U, E>,
+    ) -> Result<Written<U>, Problem> {
+        let Written { sequence, replayed, shown } = self;
+        Ok(Written { sequence, replayed, shown: show(shown).map_err(Into::into)? })
+    }
+
     /// The answer that says this.
     pub fn saying(&self, content: &impl Serialize) -> Result<Reply, Problem> {
         Ok(Reply::ok(self.sequence, content)?.replayed(self.replayed))

@@ -31,14 +31,34 @@ impl CursorPage {
     }
 
     /// The places of a list of this length that are before the cursor, newest first.
-    pub fn places(self, count: usize) -> impl Iterator<Item = usize> + use<> {
+    pub fn places(self, count: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
         let before = self.before.map(|key| usize::try_from(key).unwrap_or(usize::MAX));
         (0..before.map_or(count, |before| before.min(count))).rev()
+    }
+
+    /// Takes this page out of a list, newest first, whose things have their places as keys.
+    ///
+    /// # Errors
+    /// That of a thing which the page needs.
+    pub fn cut_stored<T, E>(
+        self,
+        list: impl ExactSizeIterator<Item = Result<T, E>>,
+    ) -> Result<(Vec<T>, CursorEcho), E> {
+        let total = list.len();
+        let newer = total.saturating_sub(self.places(total).len());
+        let keys = self.places(total).map(|place| place as u64);
+        let (things, next) = self.cut(keys.zip(list.skip(newer)));
+        Ok((things.into_iter().collect::<Result<_, E>>()?, next))
     }
 
     /// What a key must be below; the largest number where there is no cursor.
     pub fn before(self) -> u64 {
         self.before.unwrap_or(u64::MAX)
+    }
+
+    /// As many things as the page takes, and the one that tells whether there are more.
+    pub fn one_more(self) -> usize {
+        usize::try_from(self.limit).unwrap_or(usize::MAX).saturating_add(1)
     }
 
     /// Takes this page out of the things before the cursor, each with its key, newest first.

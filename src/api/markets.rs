@@ -121,12 +121,12 @@ pub fn activity(call: &Call) -> Result<Reply, Problem> {
     let id = form.path("marketId", parse::market_id);
     let page = EitherPage::read(&mut form, ACTIVITY_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
-    let (sequence, activities) = call.look(|view| {
-        let market = public_market(view, id)?.no;
-        let count = view.activity.count(market);
-        let (rows, paging, next) = page.cut_known(view.activity.of(market), count);
-        let activities = rows.into_iter().map(|row| ActivityJson::of(view, row)).collect();
-        Ok(ActivitiesJson { activities, paging, next })
-    })?;
+    let (sequence, rows) = call.look(|view| Ok(view.activity.of(public_market(view, id)?.no)))?;
+    let total = rows.len();
+    let (rows, paging, next) = page.cut_known(rows, total);
+    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (_, activities) =
+        call.look(|view| Ok(rows.iter().map(|row| ActivityJson::of(view, row)).collect()))?;
+    let activities = ActivitiesJson { activities, paging, next };
     Reply::list(sequence, activities, "activities", |all| &mut all.activities)
 }

@@ -10,9 +10,9 @@ use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::BASE;
-use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson, TriedJson};
+use super::wire::{CursorEcho, Text};
 use crate::exchange::command::{Command, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
@@ -22,7 +22,8 @@ use crate::exchange::trial::Tried;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
-use crate::projection::orders::OrderRow;
+use crate::projection::history::HistoryError;
+use crate::projection::orders::{OrderList, OrderRow, Sought, SoughtFills};
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
@@ -46,8 +47,9 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
         let placed = placed(&Applied { sequence, time, effects: answer.effects() });
         return Reply::ok(sequence, &placed.ok_or_else(untold)?);
     }
-    let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied);
+    let look = |_: &ReadModel, applied: &Applied<'_>| placed(applied).map(Placed::Now);
     let written = call.submit_and_look(command, look, placed_before).await?;
+    let written = written.told(Placed::json)?;
     written.saying(&written.shown)
 }
 
@@ -67,7 +69,7 @@ async fn try_out(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
             [Effect::Repeated { first }] => {
                 (*first, view.answers.of(*first).and_then(|kept| placed_before(view, kept)), true)
             }
-            _ => (sequence, placed(applied), false),
+            _ => (sequence, placed(applied).map(Placed::Now), false),
         };
         let after = applied.effects.iter().rev().find_map(|effect| match effect {
             Effect::AccountChanged { user: whose, available, reserved } if *whose == user => {
@@ -78,12 +80,40 @@ async fn try_out(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
         let now = view.accounts.user(user).map(|row| (row.balance.available, row.balance.reserved));
         let (available, reserved) = after.or(now).ok_or_else(untold)?;
         let balance = BalanceJson::new(available, reserved, view.accounts.currency());
-        let content = TriedJson { placed: placed.ok_or_else(untold)?, dry_run: true, balance };
-        Ok((sequence, content, replayed))
+        Ok((sequence, placed.ok_or_else(untold)?, balance, replayed))
     };
     let tried = call.engine.try_out(Tried::Place(terms), once, tell).await?;
-    let (sequence, content, replayed) = tried?;
+    let (sequence, placed, balance, replayed) = tried?;
+    let content = TriedJson { placed: placed.json()?, dry_run: true, balance };
     Ok(Reply::ok(sequence, &content)?.replayed(replayed))
+}
+
+/// What is to be said of an order that was placed.
+pub enum Placed {
+    /// By this request.
+    Now(PlacedJson),
+    /// Before: the row as it was then, and where its fills are.
+    Before(Box<(OrderRow, SoughtFills)>),
+}
+
+impl Placed {
+    /// As it is said.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn json(self) -> Result<PlacedJson, HistoryError> {
+        match self {
+            Placed::Now(json) => Ok(json),
+            Placed::Before(before) => PlacedJson::again(&before.0, before.1),
+        }
+    }
+}
+
+/// An order as the latest record left it, which changed it.
+pub fn changed_order(view: &ReadModel, user: UserNo, order: OrderNo) -> Option<OrderJson> {
+    // It stood until that record, so this is in memory.
+    let row = view.orders.order(user, order).row().ok()??;
+    Some(OrderJson::of(view, &row))
 }
 
 /// What came of an order.
@@ -92,9 +122,12 @@ pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
 }
 
 /// What came of an order that was placed before.
-pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<PlacedJson> {
+pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<Placed> {
     match kept {
-        Kept::Order(row) => Some(PlacedJson::again(view, row)),
+        Kept::Order(row) => {
+            let fills = view.orders.fills_of_order(row.user, row.no);
+            Some(Placed::Before(Box::new((*row, fills))))
+        }
         _ => None,
     }
 }
@@ -117,31 +150,52 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     };
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
     let user = call.caller.user;
-    let (sequence, orders) = call.look(|view| {
-        let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
-        let rows: Box<dyn Iterator<Item = &OrderRow>> = match market {
+    let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
+    let (sequence, rows) = call.look(|view| {
+        let market = market.map(|id| view.catalogue.market_no(id));
+        Ok(match market {
             // A market that nobody has heard of has no orders.
-            Some(id) => match view.catalogue.market_no(id) {
-                None => Box::new(std::iter::empty()),
-                Some(market) if active == Some(true) => {
-                    let open = view.orders.open_before(user, before);
-                    Box::new(open.filter(move |row| row.market == market))
-                }
-                Some(market) => Box::new(view.orders.before_in(user, market, before)),
-            },
-            None if active == Some(true) => Box::new(view.orders.open_before(user, before)),
-            None => Box::new(view.orders.before(user, before)),
-        };
-        let order = |row: &OrderRow| OrderJson::of(view, row);
-        Ok(match page {
-            None => OrdersJson { orders: rows.take(ORDERS_MAX).map(order).collect(), next: None },
-            Some(page) => {
-                let (orders, next) = page.cut(rows.map(|row| (row.no.0.get(), order(row))));
-                OrdersJson { orders, next: Some(next) }
+            Some(None) => Rows::Open(Vec::new()),
+            _ if active == Some(true) => {
+                let open = view.orders.open_before(user, before);
+                let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
+                let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
+                Rows::Open(open.filter(there).take(most).collect())
             }
+            Some(Some(market)) => Rows::All(Box::new(view.orders.before_in(user, market, before))),
+            None => Rows::All(Box::new(view.orders.before(user, before))),
         })
     })?;
+    let (rows, next) = rows.cut(page)?;
+    let (_, orders) =
+        call.look(|view| Ok(rows.iter().map(|row| OrderJson::of(view, row)).collect()))?;
+    let orders = OrdersJson { orders, next };
     Reply::list(sequence, orders, "orders", |all| &mut all.orders)
+}
+
+/// Where a list of orders comes from.
+enum Rows {
+    /// Memory.
+    Open(Vec<OrderRow>),
+    /// History too.
+    All(Box<OrderList>),
+}
+
+impl Rows {
+    /// Takes the page that was asked for, or the newest of them if none was.
+    fn cut(self, page: Option<CursorPage>) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
+        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>>> = match self {
+            Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
+            Rows::All(list) => list,
+        };
+        let Some(page) = page else {
+            return Ok((rows.take(ORDERS_MAX).collect::<Result<_, _>>()?, None));
+        };
+        let key =
+            |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());
+        let (rows, next) = page.cut(rows.map(|row| (key(&row), row)));
+        Ok((rows.into_iter().collect::<Result<_, _>>()?, Some(next)))
+    }
 }
 
 /// `GET /trading/orders/{orderId}`
@@ -149,9 +203,8 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("orderId", parse::order_id);
     let id = form.finish(id)?;
-    let (sequence, order) = call
-        .look(|view| own_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
-    Reply::ok(sequence, &order)
+    let sought = call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
+    show(call, sought, |row| row.id() == id)
 }
 
 /// `PATCH /trading/orders/{orderId}`
@@ -165,7 +218,7 @@ pub async fn amend(call: Call) -> Result<Reply, Problem> {
     }
     let (id, (price, quantity)) = form.finish(id.zip(price.zip(quantity)))?;
     let user = call.caller.user;
-    let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
+    let order = own_order(&call, id)?;
     reply_with(&call, order, Command::AmendOrder { user, order, price, quantity }).await
 }
 
@@ -175,7 +228,7 @@ pub async fn cancel(call: Call) -> Result<Reply, Problem> {
     let id = form.path("orderId", parse::order_id);
     let id = form.finish(id)?;
     let user = call.caller.user;
-    let (_, order) = call.look(|view| own_order(view, user, id).map(|row| row.no))?;
+    let order = own_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
 }
 
@@ -184,9 +237,8 @@ pub fn named(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("clientOrderId", parse::token_in_path);
     let id = form.finish(id)?;
-    let (sequence, order) = call
-        .look(|view| named_order(view, call.caller.user, id).map(|row| OrderJson::of(view, row)))?;
-    Reply::ok(sequence, &order)
+    let sought = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
+    show(call, sought, |_| true)
 }
 
 /// `DELETE /trading/orders/by-client-id/{clientOrderId}`: the newest order of that name.
@@ -195,7 +247,7 @@ pub async fn cancel_named(call: Call) -> Result<Reply, Problem> {
     let id = form.path("clientOrderId", parse::token_in_path);
     let id = form.finish(id)?;
     let user = call.caller.user;
-    let (_, order) = call.look(|view| named_order(view, user, id).map(|row| row.no))?;
+    let order = named_order(&call, id)?;
     reply_with(&call, order, Command::CancelOrder { user, order }).await
 }
 
@@ -212,31 +264,53 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
         Effect::OrderCancelled { order, .. } => Some(*order),
         _ => None,
     });
-    let (_, cancelled) = call.look(|view| {
-        let id = |order: OrderNo| view.orders.order(order).map(|row| Text(row.id));
-        Ok(cancelled.filter_map(id).collect())
-    })?;
+    let (_, mut ids) = call.look(|view| Ok(view.orders.ids(user)))?;
+    let cancelled = cancelled.map(|order| ids.id(order)).collect::<Result<Vec<_>, _>>()?;
+    let cancelled = cancelled.into_iter().flatten().map(Text).collect();
     let cancelled = CancelledJson { cancelled };
     Reply::list(answer.sequence(), cancelled, "cancelled", |all| &mut all.cancelled)
 }
 
-/// An order of this user's; another user's is not found, not forbidden (semantics 7).
-pub fn own_order(view: &ReadModel, user: UserNo, id: OrderId) -> Result<&OrderRow, Problem> {
-    let row = view.orders.order_by_id(id).filter(|row| row.user == user);
-    row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
+/// The number in an order's id; whether it is that order's id remains to be seen.
+pub fn number(id: OrderId) -> OrderNo {
+    OrderNo(id.sequence())
 }
 
-/// The newest order to which this user gave this name.
-pub fn named_order(view: &ReadModel, user: UserNo, id: Token) -> Result<&OrderRow, Problem> {
-    let row = view.orders.order_by_client_id(user, id);
-    row.ok_or_else(|| Problem::of(Reject::OrderNotFound))
+/// An order of the caller's; another user's is not found, not forbidden (semantics 7).
+pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
+    let (sequence, sought) =
+        call.look(|view| Ok(view.orders.order(call.caller.user, number(id))))?;
+    let row = sought.row()?.filter(|row| row.id() == id);
+    found(row, sequence).map(|row| row.no)
+}
+
+/// The newest order to which the caller gave this name.
+pub fn named_order(call: &Call, id: Token) -> Result<OrderNo, Problem> {
+    let (sequence, sought) = call.look(|view| Ok(view.orders.named(call.caller.user, id)))?;
+    found(sought.row()?, sequence).map(|row| row.no)
+}
+
+/// What was looked for at one moment.
+pub fn found<T>(found: Option<T>, sequence: Sequence) -> Result<T, Problem> {
+    let not_found = || Problem { sequence: Some(sequence), ..Problem::of(Reject::OrderNotFound) };
+    found.ok_or_else(not_found)
+}
+
+/// Answers an order that was looked for at one moment.
+fn show(
+    call: &Call,
+    (sequence, sought): (Sequence, Sought),
+    is_it: impl Fn(&OrderRow) -> bool,
+) -> Result<Reply, Problem> {
+    let row = found(sought.row()?.filter(is_it), sequence)?;
+    let (_, order) = call.look(|view| Ok(OrderJson::of(view, &row)))?;
+    Reply::ok(sequence, &order)
 }
 
 /// Carries out a command that changes an order, and answers the order as it left it.
 async fn reply_with(call: &Call, order: OrderNo, command: Command) -> Result<Reply, Problem> {
-    let look = move |view: &ReadModel, _: &Applied<'_>| {
-        view.orders.order(order).map(|row| OrderJson::of(view, row))
-    };
+    let user = call.caller.user;
+    let look = move |view: &ReadModel, _: &Applied<'_>| changed_order(view, user, order);
     let written = call.submit_and_look(command, look, never).await?;
     written.saying(&written.shown)
 }

@@ -12,6 +12,7 @@ use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
+use crate::projection::history::HistoryError;
 
 /// Seconds after which a client may try again when the engine's queue was full: it drains in
 /// milliseconds, and `Retry-After` knows no shorter time.
@@ -107,6 +108,8 @@ pub enum Kind {
     RateLimited,
     /// Our fault.
     Internal,
+    /// A part of history is missing or damaged; a start without the folder makes it anew.
+    HistoryUnreadable,
     /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
     /// The journal is being replayed.
@@ -125,7 +128,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is not a refusal by the exchange.
-    pub const OWN: [Kind; 23] = [
+    pub const OWN: [Kind; 24] = [
         Kind::InvalidRequest,
         Kind::MissingApiKey,
         Kind::InvalidApiKey,
@@ -140,6 +143,7 @@ impl Kind {
         Kind::UnsupportedMediaType,
         Kind::HeadersTooLarge,
         Kind::Internal,
+        Kind::HistoryUnreadable,
         Kind::Overloaded,
         Kind::OutOfReach,
         Kind::Stopping,
@@ -169,7 +173,7 @@ impl Kind {
             Kind::Refused(reject) => status_of(reject),
             Kind::KeyLimit => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
             | Kind::OutOfReach
             | Kind::Starting
@@ -200,6 +204,7 @@ impl Kind {
             Kind::KeyLimit => "KEY_LIMIT",
             Kind::RateLimited => "RATE_LIMITED",
             Kind::Internal => "INTERNAL_ERROR",
+            Kind::HistoryUnreadable => "HISTORY_UNREADABLE",
             Kind::Overloaded => "OVERLOADED",
             Kind::Starting => "STARTING",
             Kind::OutOfReach => "OUT_OF_REACH",
@@ -367,6 +372,18 @@ impl Problem {
     pub fn internal(cause: &'static str) -> Problem {
         let detail = "the request could not be answered; this is our fault";
         Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
+    }
+}
+
+impl From<HistoryError> for Problem {
+    fn from(error: HistoryError) -> Problem {
+        tracing::error!(
+            %error,
+            "history cannot be read; a start without the folder `history` makes it anew from the \
+             journal"
+        );
+        let detail = "this part of history cannot be read until it is made anew from the journal";
+        Problem::new(Kind::HistoryUnreadable, detail)
     }
 }
 

@@ -19,15 +19,11 @@ pub fn ledger(call: &Call) -> Result<Reply, Problem> {
     let page = CursorPage::read(&mut form, LINES_PAGE);
     let page = form.finish(page)?;
     let user = call.caller.user;
-    let (sequence, ledger) = call.look(|view| {
-        let places = page.places(view.statements.count(user));
-        let changes = places.filter_map(|place| {
-            view.statements.change(user, place).map(|change| (place as u64, change))
-        });
-        let (changes, next) = page.cut(changes);
-        let lines = changes.iter().map(|change| LedgerLineJson::of(view, change)).collect();
-        Ok(LedgerJson { lines, next })
-    })?;
+    let (sequence, changes) = call.look(|view| Ok(view.statements.of(user)))?;
+    let (changes, next) = page.cut_stored(changes)?;
+    let (_, lines) = call
+        .look(|view| Ok(changes.iter().map(|change| LedgerLineJson::of(view, change)).collect()))?;
+    let ledger = LedgerJson { lines, next };
     Reply::list(sequence, ledger, "lines", |all| &mut all.lines)
 }
 
@@ -36,14 +32,11 @@ pub fn settlements(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let page = CursorPage::read(&mut form, LINES_PAGE);
     let page = form.finish(page)?;
-    let (sequence, settlements) = call.look(|view| {
-        let rows = view.settlements.of(call.caller.user);
-        let places = page.places(rows.len());
-        let rows = places.filter_map(|place| rows.get(place).map(|row| (place as u64, row)));
-        let (rows, next) = page.cut(rows);
-        let settlements = rows.into_iter().map(|row| SettlementJson::of(view, row)).collect();
-        Ok(SettlementsJson { settlements, next })
-    })?;
+    let (sequence, rows) = call.look(|view| Ok(view.settlements.of(call.caller.user)))?;
+    let (rows, next) = page.cut_stored(rows)?;
+    let (_, settlements) =
+        call.look(|view| Ok(rows.iter().map(|row| SettlementJson::of(view, row)).collect()))?;
+    let settlements = SettlementsJson { settlements, next };
     Reply::list(sequence, settlements, "settlements", |all| &mut all.settlements)
 }
 

@@ -29,13 +29,10 @@ pub fn trades(call: &Call) -> Result<Reply, Problem> {
     let id = form.path("marketId", parse::market_id);
     let page = CursorPage::read(&mut form, TRADES_PAGE);
     let (id, page) = form.finish(id.zip(page))?;
-    let (sequence, trades) = call.look(|view| {
-        let rows = view.tape.trades(public_market(view, id)?.no);
-        let places = page.places(rows.len());
-        let rows = places.filter_map(|place| rows.get(place).map(|row| (place as u64, row)));
-        let (rows, next) = page.cut(rows);
-        Ok(PublicTradesJson { trades: rows.into_iter().map(PublicTradeJson::from).collect(), next })
-    })?;
+    let (sequence, rows) = call.look(|view| Ok(view.tape.trades(public_market(view, id)?.no)))?;
+    let (rows, next) = page.cut_stored(rows)?;
+    let trades = rows.iter().map(PublicTradeJson::from).collect();
+    let trades = PublicTradesJson { trades, next };
     Reply::list(sequence, trades, "trades", |all| &mut all.trades)
 }
 
@@ -56,7 +53,7 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
             market_id: Text(id),
             volume_24h: Text(view.tape.volume_after(market, day_ago)),
             volume: Text(view.tape.volume(market)),
-            trades: view.tape.trades(market).len() as u64,
+            trades: view.tape.trades_count(market) as u64,
             open_interest: Text(view.positions.open_interest(market)),
             last_price: view.depth.last_trade(market).map(Text),
             best_bid: price(Direction::Up, SettlementPrice::ZERO),

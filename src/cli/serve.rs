@@ -24,8 +24,9 @@ use crate::api::rates::{Limit, Rates};
 use crate::api::venue::Venue;
 use crate::engine::Engine;
 use crate::engine::archiver::ArchiveStatus;
+use crate::engine::history::HistoryStore;
 use crate::engine::meter::Meter;
-use crate::engine::start::{self, Running, Snapshots};
+use crate::engine::start::{self, Beside, Running, Snapshots};
 use crate::journal::Journal;
 use crate::journal::archive::{Archive, ArchiveError, Cut};
 use crate::journal::reader::JournalReader;
@@ -204,8 +205,9 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let archive = args.archive.as_deref().map(|folder| open_archive(folder, &journal.reader()));
     let archive = archive.transpose()?;
     let reader = journal.reader();
-    let snapshots = snapshots(args);
-    let mut running = start::start_metered(journal, snapshots, meter)
+    let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
+    let beside = Beside { history, snapshots: snapshots(args) };
+    let mut running = start::start_metered(journal, Some(beside), meter)
         .map_err(|error| failed(error.to_string()))?;
     if let Some(archive) = archive {
         running.archive(archive, reader).map_err(|error| failed(error.to_string()))?;

@@ -201,7 +201,7 @@ mod tests {
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
-            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new()))),
+            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),
             meter: Arc::default(),

@@ -20,6 +20,7 @@ pub mod projector;
 pub mod sealer;
 pub mod archiver;
 pub mod pace;
+pub mod history;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::halt::HaltReason;
+use super::history::HistoryStore;
 use super::mailbox::Mailbox;
 use super::pending::{Answer, AppliedBlock, Letter, ReplySlot};
 use crate::projection::ReadModel;
@@ -16,14 +17,19 @@ use crate::projection::ReadModel;
 pub struct Projector {
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
+    /// Where it puts its pages, if not in memory.
+    history: Option<HistoryStore>,
     /// What a block's answers are sorted into: mailboxes of threads.
     mail: Vec<(Arc<Mailbox>, Vec<Letter>)>,
 }
 
 impl Projector {
-    /// A projector that folds into this read model.
-    pub const fn new(read_model: Arc<RwLock<ReadModel>>) -> Projector {
-        Projector { read_model, mail: Vec::new() }
+    /// A projector that folds into this read model, whose pages go there.
+    pub const fn new(
+        read_model: Arc<RwLock<ReadModel>>,
+        history: Option<HistoryStore>,
+    ) -> Projector {
+        Projector { read_model, history, mail: Vec::new() }
     }
 }
 
@@ -50,6 +56,9 @@ impl Projector {
             }
             if read_model.inconsistencies() > 0 {
                 return Err(HaltReason::ReadModelBroken);
+            }
+            if let Some(history) = &self.history {
+                history.folded(read_model.watermark());
             }
         }
         self.answer(block, replies);

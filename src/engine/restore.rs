@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use super::history::HistoryStore;
 use super::pace::{Ended, Pace, Paced};
 use crate::exchange::Exchange;
 use crate::exchange::digest::StateDigest;
@@ -16,6 +17,7 @@ use crate::journal::replay::Replayer;
 use crate::journal::snapshot::folder::{OpenSnapshot, SnapshotFolder, VIEWS_KEPT};
 use crate::journal::snapshot::{Kind, Point, SnapshotDamage};
 use crate::projection::ReadModel;
+use crate::projection::history::History;
 
 /// State and read model as of one record.
 #[derive(Debug)]
@@ -27,9 +29,9 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// Before the first record.
-    pub fn nothing() -> Restored {
-        Restored { replayer: Replayer::new(), read_model: ReadModel::new() }
+    /// Before the first record; pages will go there.
+    pub fn nothing(history: &History) -> Restored {
+        Restored { replayer: Replayer::new(), read_model: ReadModel::on(history) }
     }
 
     /// The record that it is as of.
@@ -80,6 +82,9 @@ pub enum Rejection {
         /// The record.
         found: Sequence,
     },
+    /// The pages of history that its read model leads to are not here.
+    #[error("SNAPSHOT_HISTORY: the pages of history up to it are not in the folder `history`")]
+    History,
     /// The restored state is not the one that was written.
     #[error("SNAPSHOT_DIGEST: the restored state is {found}, {written} was written")]
     Digest {
@@ -96,6 +101,24 @@ pub enum Rejection {
     Ended(#[from] Ended),
 }
 
+/// Where the pages are that a restored read model leads to.
+#[derive(Debug, Clone, Copy)]
+pub enum Pages<'a> {
+    /// Here; they must be there, and more are put there.
+    Here(&'a HistoryStore),
+    /// Somewhere else: the read model is folded and written, never read.
+    Elsewhere(&'a HistoryStore),
+}
+
+impl Pages<'_> {
+    fn history(self) -> History {
+        match self {
+            Pages::Here(store) => store.history(),
+            Pages::Elsewhere(store) => store.elsewhere(),
+        }
+    }
+}
+
 /// The newest snapshot up to `limit` that can be vouched for; nothing if there is none.
 ///
 /// # Errors
@@ -104,6 +127,7 @@ pub fn newest(
     folder: &SnapshotFolder,
     journal: &JournalReader,
     limit: Sequence,
+    kept: Pages<'_>,
     pace: &mut Pace,
 ) -> Result<Restored, Ended> {
     let views = listed(folder, Kind::Views);
@@ -113,13 +137,13 @@ pub fn newest(
         if old || sequence > limit {
             continue;
         }
-        match restore(folder, journal, sequence, pace) {
+        match restore(folder, journal, sequence, kept, pace) {
             Ok(restored) => return Ok(restored),
             Err(Rejection::Ended(ended)) => return Err(ended),
             Err(rejection) => pass_over(folder, sequence, &rejection),
         }
     }
-    Ok(Restored::nothing())
+    Ok(Restored::nothing(&kept.history()))
 }
 
 /// The newest state after record `after` and up to `limit` that can be vouched for, and the block
@@ -171,6 +195,7 @@ fn restore(
     folder: &SnapshotFolder,
     journal: &JournalReader,
     sequence: Sequence,
+    kept: Pages<'_>,
     pace: &mut Pace,
 ) -> Result<Restored, Rejection> {
     let state = folder.read(Kind::State, sequence)?;
@@ -180,8 +205,13 @@ fn restore(
         return Err(Rejection::Pair);
     }
     belongs(&point, journal)?;
+    if let Pages::Here(store) = kept
+        && !store.vouches(&point)
+    {
+        return Err(Rejection::History);
+    }
     let exchange = read_state(state, &point, pace)?;
-    let read_model = read_views(views, &point, pace)?;
+    let read_model = read_views(views, &point, &kept.history(), pace)?;
     let replayer = Replayer::resume(exchange, point.results);
     Ok(Restored { replayer, read_model })
 }
@@ -229,10 +259,12 @@ fn read_state(
 fn read_views(
     mut file: OpenSnapshot,
     point: &Point,
+    history: &History,
     pace: &mut Pace,
 ) -> Result<ReadModel, Rejection> {
     let kind = Kind::Views;
-    let read = ReadModel::read_image(&mut Paced { stream: &mut file, pace: &mut *pace });
+    let mut paced = Paced { stream: &mut file, pace: &mut *pace };
+    let read = ReadModel::read_image(&mut paced, history);
     let read_model = read.map_err(|cause| unread(&file, kind, cause, pace))?;
     file.drain()?;
     if read_model.watermark() != point.sequence {

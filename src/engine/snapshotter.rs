@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::due::DueBoard;
+use super::history::{HistoryStore, NotVouched};
 use super::pace::{Ended, Pace, Paced};
 use super::pending::{AppliedBlock, AppliedRecords};
-use super::restore::{self, Restored};
+use super::restore::{self, Pages, Restored};
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::{Results, ResultsHash};
 use crate::exchange::units::Sequence;
@@ -28,6 +29,9 @@ use crate::journal::snapshot::{Kind, Point, SnapshotUnwritten};
 
 /// How often it looks how far the matcher has come.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often it looks whether the running read model has come as far as the matcher was: it is
+/// behind by a block, unless it has halted.
+const FOLDED_LOOKS_MAX: u32 = 100;
 
 /// Why a snapshot was not taken. The codes are stable.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +64,12 @@ pub enum SnapshotFailure {
     /// The journal could not be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The running venue's read model has not come as far.
+    #[error("SNAPSHOT_BEHIND: record {0} is not folded in the running venue")]
+    Behind(Sequence),
+    /// The pages of history cannot be vouched for.
+    #[error(transparent)]
+    History(#[from] NotVouched),
     /// The files could not be written.
     #[error(transparent)]
     Unwritten(#[from] SnapshotUnwritten),
@@ -134,6 +144,8 @@ pub struct Snapshotter {
     pub folder: SnapshotFolder,
     /// Records between two snapshots, at least.
     pub every: NonZeroU64,
+    /// Where the pages of the running venue's read model are.
+    pub history: HistoryStore,
     /// The journal.
     pub journal: JournalReader,
     /// Where the matcher posts what its records came to.
@@ -154,6 +166,9 @@ impl Snapshotter {
             if live.through.get() >= self.last.get().saturating_add(self.every.get()) {
                 self.last = live.through;
                 self.attempt(live);
+            }
+            if let Err(error) = self.history.sync_much() {
+                tracing::warn!(%error, "history could not be synced");
             }
             if self.pace.wait(LOOK_EVERY).is_err() {
                 return;
@@ -185,7 +200,8 @@ impl Snapshotter {
 
     fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {
         let limit = Sequence::new(live.through.get().saturating_sub(1));
-        let base = restore::newest(&self.folder, &self.journal, limit, &mut self.pace)?;
+        let pages = Pages::Elsewhere(&self.history);
+        let base = restore::newest(&self.folder, &self.journal, limit, pages, &mut self.pace)?;
         let (restored, head) = self.advance(base, live)?;
         let Restored { replayer, read_model } = restored;
         let exchange = replayer.into_exchange();
@@ -194,6 +210,7 @@ impl Snapshotter {
         let state = exchange.digest()?;
         let Head { sequence, time, hash: chain, .. } = head;
         let point = Point { sequence, time, chain, results: live.hash, state };
+        self.vouch(&point)?;
         self.pace.breathe()?;
         let image = exchange.image()?;
         drop(exchange);
@@ -202,6 +219,16 @@ impl Snapshotter {
         let views_bytes =
             self.write(Kind::Views, &point, |mut out| read_model.write_image(&mut out))?;
         Ok(state_bytes.saturating_add(views_bytes))
+    }
+
+    /// Has the pages on disk that the read model leads to: the running venue's has put them there.
+    fn vouch(&mut self, point: &Point) -> Result<(), SnapshotFailure> {
+        let mut looks = FOLDED_LOOKS_MAX;
+        while self.history.through() < point.sequence {
+            self.pace.wait(LOOK_EVERY)?;
+            looks = looks.checked_sub(1).ok_or(SnapshotFailure::Behind(point.sequence))?;
+        }
+        Ok(self.history.vouch(point)?)
     }
 
     /// Applies and folds the journal's blocks up to where the matcher was, and compares.

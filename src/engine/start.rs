@@ -12,13 +12,14 @@ use parking_lot::RwLock;
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::history::HistoryStore;
 use super::matcher::Matcher;
 use super::meter::{Gauges, Meter};
 use super::pace::Pace;
 use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
-use super::restore::{self, Restored};
+use super::restore::{self, Pages, Restored};
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
@@ -31,6 +32,7 @@ use crate::journal::reader::JournalReader;
 use crate::journal::replay::{RESULTS_LAG_BLOCKS_MAX, Replayer};
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Journal, JournalError};
+use crate::projection::history::History;
 
 /// Blocks between two stations: one being worked on, one waiting, and some slack. More would only
 /// hide a slow station.
@@ -53,6 +55,15 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
+/// What an engine keeps beside its journal.
+#[derive(Debug)]
+pub struct Beside {
+    /// The pages of its read model.
+    pub history: HistoryStore,
+    /// Snapshots, if any are to be used or taken.
+    pub snapshots: Option<Snapshots>,
+}
+
 /// Where snapshots are, and how often to take one.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
@@ -69,6 +80,7 @@ pub struct Running {
     snapshotter: Option<(Sender<Infallible>, JoinHandle<()>)>,
     sequencer: JoinHandle<Option<Left>>,
     matcher: JoinHandle<Option<Replayer>>,
+    history: Option<HistoryStore>,
     archiving: Option<Archiving>,
 }
 
@@ -101,7 +113,7 @@ pub struct Stopped {
     pub archive: Option<ArchiveStatus>,
 }
 
-/// As [`start_with`], without snapshots.
+/// As [`start_with`], with nothing but memory beside the journal.
 ///
 /// # Errors
 /// [`StartError`]; nothing was changed.
@@ -117,9 +129,9 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
 /// [`StartError`]; nothing was changed.
 pub fn start_with<J: Journal + 'static>(
     journal: J,
-    snapshots: Option<Snapshots>,
+    beside: Option<Beside>,
 ) -> Result<Running, StartError> {
-    start_metered(journal, snapshots, Arc::default())
+    start_metered(journal, beside, Arc::default())
 }
 
 /// As [`start_with`], telling `meter` of the work from the first moment on.
@@ -132,15 +144,19 @@ pub fn start_with<J: Journal + 'static>(
 /// [`StartError`]; nothing was changed.
 pub fn start_metered<J: Journal + 'static>(
     journal: J,
-    snapshots: Option<Snapshots>,
+    beside: Option<Beside>,
     meter: Arc<Meter>,
 ) -> Result<Running, StartError> {
     meter.sequencer.post_replay_head(journal.head().sequence);
     let reader = journal.reader();
-    let restored = restored(snapshots.as_ref(), &reader);
+    let restored = restored(beside.as_ref(), &reader);
+    let (history, snapshots) = match beside {
+        Some(Beside { history, snapshots }) => (Some(history), snapshots),
+        None => (None, None),
+    };
     let mut from = restored.sequence();
     let states = snapshots.as_ref().map(|snapshots| &snapshots.folder);
-    let started = match replayed(journal, restored, states, Arc::clone(&meter)) {
+    let started = match replayed(journal, restored, history.as_ref(), states, Arc::clone(&meter)) {
         Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
             if from != Sequence::ZERO =>
         {
@@ -149,7 +165,8 @@ pub fn start_metered<J: Journal + 'static>(
                 snapshot = %wrong, %reason,
                 "the start from this snapshot went wrong; everything is replayed from the journal"
             );
-            let again = replayed(journal, Restored::nothing(), states, meter);
+            let nothing = nothing(history.as_ref());
+            let again = replayed(journal, nothing, history.as_ref(), states, meter);
             if let (Ok(_), Some(folder)) = (&again, states) {
                 set_aside(folder, wrong);
             }
@@ -158,12 +175,12 @@ pub fn start_metered<J: Journal + 'static>(
         started => started,
     };
     let (mut running, due) = started.map_err(|not| not.error)?;
-    if let Some(Snapshots { folder, every: Some(every) }) = snapshots {
+    if let (Some(Snapshots { folder, every: Some(every) }), Some(history)) = (snapshots, history) {
         let (ends, ending) = bounded(0);
         let board = Arc::clone(&running.engine.0.snapshots);
         let pace = Pace::background(ending);
         let snapshotter =
-            Snapshotter { folder, every, journal: reader, due, board, pace, last: from };
+            Snapshotter { folder, every, history, journal: reader, due, board, pace, last: from };
         // Not one of those whose end halts the engine: the venue goes on without snapshots.
         let thread = Builder::new().name("snapshotter".to_owned());
         running.snapshotter = Some((ends, thread.spawn(move || snapshotter.run())?));
@@ -187,6 +204,7 @@ impl<J> From<std::io::Error> for NotStarted<J> {
 fn replayed<J: Journal + 'static>(
     journal: J,
     restored: Restored,
+    history: Option<&HistoryStore>,
     states: Option<&SnapshotFolder>,
     meter: Arc<Meter>,
 ) -> Result<(Running, Arc<DueBoard>), NotStarted<J>> {
@@ -207,7 +225,7 @@ fn replayed<J: Journal + 'static>(
         blocks,
         trials: trials_asked,
         held: None,
-        projector: Projector::new(Arc::clone(&read_model)),
+        projector: Projector::new(Arc::clone(&read_model), history.cloned()),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -237,7 +255,8 @@ fn replayed<J: Journal + 'static>(
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
     let reached = Reached { intake, trials, read_model, halt, meter, past, snapshots };
     let engine = Engine(Arc::new(reached));
-    Ok((Running { engine, snapshotter: None, sequencer, matcher, archiving: None }, due))
+    let history = history.cloned();
+    Ok((Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None }, due))
 }
 
 /// Takes a snapshot that the journal has proved wrong out of use.
@@ -251,12 +270,21 @@ fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
     }
 }
 
+/// What a start from the first record begins with.
+fn nothing(history: Option<&HistoryStore>) -> Restored {
+    let Some(history) = history else { return Restored::nothing(&History::default()) };
+    history.folded(Sequence::ZERO);
+    Restored::nothing(&history.history())
+}
+
 /// What a start begins with.
-fn restored(snapshots: Option<&Snapshots>, journal: &JournalReader) -> Restored {
-    let Some(Snapshots { folder, .. }) = snapshots else { return Restored::nothing() };
-    let latest = Sequence::new(u64::MAX);
-    let restored = restore::newest(folder, journal, latest, &mut Pace::full());
-    let restored = restored.unwrap_or_else(|_| Restored::nothing());
+fn restored(beside: Option<&Beside>, journal: &JournalReader) -> Restored {
+    let Some(Beside { history, snapshots }) = beside else { return nothing(None) };
+    let Some(Snapshots { folder, .. }) = snapshots else { return nothing(Some(history)) };
+    let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
+    let restored = restore::newest(folder, journal, latest, pages, &mut Pace::full());
+    let Ok(restored) = restored else { return nothing(Some(history)) };
+    history.folded(restored.sequence());
     if restored.sequence() > Sequence::ZERO {
         tracing::info!(sequence = %restored.sequence(), "a snapshot was restored");
     }
@@ -331,7 +359,7 @@ impl Running {
         self.engine.0.halt.end();
         // A sequencer that has halted has nothing left to be told.
         drop(self.engine.0.intake.send(Intake::Stop));
-        let Running { engine, snapshotter, sequencer, matcher, archiving } = self;
+        let Running { engine, snapshotter, sequencer, matcher, history, archiving } = self;
         let snapshotter = snapshotter.map(|(ends, thread)| {
             drop(ends);
             thread
@@ -351,6 +379,9 @@ impl Running {
         });
         // The archiver has read it to its end.
         drop(left);
+        if let Some(history) = history {
+            history.close();
+        }
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
         Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })

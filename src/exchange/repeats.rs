@@ -48,6 +48,11 @@ impl Fingerprint {
         Fingerprint::of(hash)
     }
 
+    /// Of the name that a user gave to an order.
+    pub fn of_order_name(user: UserNo, name: &Token) -> Fingerprint {
+        Fingerprint::of_name(1, user, name)
+    }
+
     /// Of everything that an order asks for.
     fn of_order(terms: &PlaceOrder) -> Fingerprint {
         let PlaceOrder {
@@ -210,7 +215,7 @@ impl Known {
 
 /// The name of an order.
 fn order_name(terms: &PlaceOrder) -> Option<Fingerprint> {
-    Some(Fingerprint::of_name(1, terms.user, terms.client_order_id.as_ref()?))
+    Some(Fingerprint::of_order_name(terms.user, terms.client_order_id.as_ref()?))
 }
 
 fn key_name(once: &Once) -> Fingerprint {

@@ -9,6 +9,7 @@ pub mod import;
 pub mod marker;
 pub mod member;
 pub mod memory;
+pub mod pages;
 pub mod portable;
 pub mod reader;
 pub mod replay;

@@ -227,32 +227,10 @@ pub(super) struct Sled {
 }
 
 impl Sled {
-    /// Opens sled's directory. The data directory's lock is ours by now, so whoever still holds
-    /// sled's own is a store that is just being dropped: it lets go a moment after its owner.
+    /// Opens sled's directory.
     pub(super) fn open(dir: &Path) -> Result<Sled, StoreError> {
-        let mut tries = LOCK_TRIES_MAX;
-        loop {
-            let opened = caught(Step::Open, || match Sled::try_open(dir) {
-                Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
-                opened => opened.map(Some),
-            })?;
-            if let Some(sled) = opened {
-                return Ok(sled);
-            }
-            tries = tries.saturating_sub(1);
-            thread::sleep(LOCK_TRY_EVERY);
-        }
-    }
-
-    fn try_open(dir: &Path) -> sled::Result<Sled> {
-        let db = sled::Config::new()
-            .path(dir)
-            .segment_size(SEGMENT_BYTES)
-            .cache_capacity(CACHE_BYTES)
-            .mode(sled::Mode::HighThroughput)
-            .flush_every_ms(None)
-            .open()?;
-        let blocks = db.open_tree(TREE)?;
+        let db = open_db(dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
+        let blocks = caught(Step::Open, || db.open_tree(TREE))?;
         Ok(Sled { db: Some(db), blocks: SledBlocks(Arc::new(RwLock::new(Some(blocks)))) })
     }
 
@@ -320,6 +298,36 @@ impl Drop for Sled {
     }
 }
 
+/// How a database is laid out, and what of it is kept in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub segment_bytes: usize,
+    pub cache_bytes: u64,
+}
+
+/// Opens a database of sled's. The data directory's lock is ours by now, so whoever still holds
+/// sled's own is a store that is just being dropped: it lets go a moment after its owner.
+pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
+    let mut tries = LOCK_TRIES_MAX;
+    let config = sled::Config::new()
+        .path(dir)
+        .segment_size(shape.segment_bytes)
+        .cache_capacity(shape.cache_bytes)
+        .mode(sled::Mode::HighThroughput)
+        .flush_every_ms(None);
+    loop {
+        let opened = caught(Step::Open, || match config.open() {
+            Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
+            opened => opened.map(Some),
+        })?;
+        if let Some(db) = opened {
+            return Ok(db);
+        }
+        tries = tries.saturating_sub(1);
+        thread::sleep(LOCK_TRY_EVERY);
+    }
+}
+
 /// sled gives this failure no kind of its own.
 fn still_locked(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.to_string().contains("acquire lock")
@@ -367,7 +375,10 @@ fn changed_at(folder: &Path) -> io::Result<(i64, i64)> {
 }
 
 /// Runs a call of sled; its error or its panic becomes ours.
-fn caught<T>(step: Step, call: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
+pub(super) fn caught<T>(
+    step: Step,
+    call: impl FnOnce() -> sled::Result<T>,
+) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| StoreError::new(step, in_words(&error))),
         // What it was is for whoever debugs, from the process's panic hook.
@@ -423,7 +434,7 @@ fn any_file(dir: &Path) -> io::Result<bool> {
 
 /// Makes the names of files and directories durable: sled's directory, the data directory, and
 /// the directory that holds it.
-fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
+pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
     let whole = data.canonicalize()?;
     for path in [Some(dir), Some(data), whole.parent()].into_iter().flatten() {
         File::open(path)?.sync_all()?;

@@ -3,7 +3,9 @@
 mod image;
 
 use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::{Fault, Faults};
+use super::history::History;
+use super::history::stream::{Newest, Streams};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -71,37 +73,31 @@ const fn move_name(from: MarketStatus, to: MarketStatus) -> &'static str {
     }
 }
 
-/// Every market's rows, oldest first.
+/// Every market's rows.
 #[derive(Debug, Default)]
 pub struct Activity {
-    markets: Vec<Vec<ActivityRow>>,
+    markets: Streams<ActivityRow>,
 }
 
 impl Activity {
+    /// No rows yet, whose pages will go there.
+    pub(super) const fn on(history: History) -> Activity {
+        Activity { markets: Streams::on(history) }
+    }
+
     /// What happened in a market, newest first.
-    pub fn of(
-        &self,
-        market: MarketNo,
-    ) -> impl DoubleEndedIterator<Item = &ActivityRow> + ExactSizeIterator {
-        self.rows(market).iter().rev()
+    pub fn of(&self, market: MarketNo) -> Newest<ActivityRow> {
+        self.markets.pages(market.0).newest_first()
     }
 
     /// How many things happened in a market. O(1).
     pub fn count(&self, market: MarketNo) -> usize {
-        self.rows(market).len()
-    }
-
-    fn rows(&self, market: MarketNo) -> &[ActivityRow] {
-        self.markets.get(market.index()).map_or(&[], Vec::as_slice)
+        self.markets.count(market.0) as usize
     }
 
     fn fold_effect(&mut self, time: TimeMs, effect: &Effect) -> Result<(), Fault> {
         match *effect {
-            Effect::MarketCreated { market, .. } => {
-                is_next(market.index(), self.markets.len())?;
-                self.markets.push(Vec::new());
-                Ok(())
-            }
+            Effect::MarketCreated { market, .. } => self.markets.add_owner(market.index()),
             Effect::MarketMoved { market, from, to, .. } => {
                 self.add(market, ActivityRow::Moved { from, to, time })
             }
@@ -121,9 +117,7 @@ impl Activity {
     }
 
     fn add(&mut self, market: MarketNo, row: ActivityRow) -> Result<(), Fault> {
-        let rows = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-        rows.push(row);
-        Ok(())
+        self.markets.push(market.0, &row, Fault::UnknownMarket(market)).map(drop)
     }
 }
 
@@ -140,6 +134,10 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use MarketStatus::{Active, Closed, Disputed, Draft, Resolved, Settled, Suspended, Voided};
+
+    fn rows(activity: &Activity) -> Vec<ActivityRow> {
+        activity.of(RAIN).map(Result::unwrap).collect()
+    }
 
     #[test]
     fn a_trade_is_told_for_the_one_who_came() {
@@ -158,7 +156,7 @@ mod tests {
                 user: BOB,
                 time: at(3),
             };
-            assert_eq!(activity.of(RAIN).collect::<Vec<_>>(), [&expected]);
+            assert_eq!(rows(&activity), [expected]);
         }
     }
 
@@ -168,9 +166,10 @@ mod tests {
         let effects = [moved(RAIN, Active, Closed), moved(RAIN, Closed, Resolved)];
         assert_eq!(fold(&mut activity, 2, &[moved(RAIN, Draft, Active)]), 0);
         assert_eq!(fold(&mut activity, 3, &effects), 0);
-        let names: Vec<&str> = activity.of(RAIN).map(ActivityRow::name).collect();
+        let rows = rows(&activity);
+        let names: Vec<&str> = rows.iter().map(ActivityRow::name).collect();
         assert_eq!(names, ["MARKET_RESOLVED", "MARKET_CLOSED", "MARKET_PUBLISHED"]);
-        assert_eq!(activity.of(RAIN).next_back().map(ActivityRow::time), Some(at(2)));
+        assert_eq!(rows.last().map(ActivityRow::time), Some(at(2)));
         assert_eq!(activity.count(MarketNo(5)), 0);
     }
 

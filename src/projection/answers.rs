@@ -11,7 +11,7 @@ use super::ReadModel;
 use super::accounts::{Balance, UserRow};
 use super::catalogue::{EventRow, MarketRow};
 use super::orders::{OrderRow, Orders};
-use crate::exchange::command::TradingMode;
+use crate::exchange::command::{PlaceOrder, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet};
 use crate::exchange::standing::Heartbeat;
@@ -89,8 +89,10 @@ impl Kept {
 
     fn of_effect(effect: &Effect, view: &ReadModel) -> Option<Kept> {
         Some(match effect {
-            Effect::OrderAccepted { order, .. } | Effect::OrderCancelled { order, .. } => {
-                Kept::Order(*view.orders.order(*order)?)
+            Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } }
+            | Effect::OrderCancelled { order, user, .. } => {
+                // What the record itself did is in memory.
+                Kept::Order(view.orders.order(*user, *order).row().ok()??)
             }
             Effect::Deposited { user, .. } | Effect::Withdrawn { user, .. } => {
                 Kept::Balance(view.accounts.user(*user)?.balance)
@@ -158,7 +160,7 @@ impl Answers {
             };
             self.ends.pop_front();
             let stands = self.rows.get(&record).is_some_and(|row| match &row.kept {
-                Kept::Order(placed) => orders.order(placed.no).is_some_and(|row| row.status.open()),
+                Kept::Order(placed) => orders.stands(placed.no),
                 _ => false,
             });
             match self.rows.get(&record).filter(|_| stands) {

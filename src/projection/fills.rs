@@ -2,12 +2,12 @@
 
 mod image;
 
-use rustc_hash::FxHashMap;
-
-use super::chain::{Chain, Place};
 use super::fault::Fault;
+use super::history::chain::{Chain, Links, Place, Walk};
+use super::history::stream::{Pages, Streams};
+use super::history::{History, HistoryError};
 use crate::exchange::command::Wording;
-use crate::exchange::ids::{MarketNo, OrderNo, TradeId, UserNo};
+use crate::exchange::ids::{MarketNo, OrderId, OrderNo, TradeId, TradeIndex, UserNo};
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 
 /// Which of a trade's two orders it was.
@@ -22,10 +22,12 @@ pub enum Liquidity {
 /// One party's view of a trade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillRow {
-    /// The trade; both parties see the same id.
-    pub id: TradeId,
+    /// Which of its record's trades.
+    pub index: TradeIndex,
     /// The party's order.
     pub order: OrderNo,
+    /// When that was placed.
+    pub placed: TimeMs,
     /// Market.
     pub market: MarketNo,
     /// The order's outcome and side.
@@ -44,143 +46,171 @@ pub struct FillRow {
     pub sequence: Sequence,
 }
 
-/// What a fill leads to: places among the fills of the same user.
+impl FillRow {
+    /// The trade; both parties see the same id.
+    pub fn id(&self) -> TradeId {
+        TradeId::of(self.time, self.sequence, self.index)
+    }
+
+    /// The order's outside id.
+    pub fn order_id(&self) -> OrderId {
+        self.order.id(self.placed)
+    }
+}
+
+/// A fill as it is kept, with what it leads to.
 #[derive(Debug, Clone, Copy)]
-struct FillLinks {
-    /// The fill of the same order before it.
-    of_order: Place,
-    /// The fill in the same market before it.
-    in_market: Place,
+pub struct Fill {
+    row: FillRow,
+    /// The fills of the same order before it.
+    of_order: Links,
+    /// The fills in the same market before it.
+    in_market: Links,
 }
 
-/// One user's fills, oldest first.
-#[derive(Debug, Default)]
-struct UserFills {
-    rows: Vec<FillRow>,
-    /// One for each row.
-    links: Vec<FillLinks>,
-}
-
-/// Every user's fills, and which of them a market has. Which of them an order has, the order
-/// itself keeps: it has one owner, so its chain runs through that user's fills.
+/// Every user's fills. Which of them an order or a market has, those keep themselves: chains that
+/// run through the fills of one user.
 #[derive(Debug, Default)]
 pub(super) struct Fills {
-    of: Vec<UserFills>,
-    by_market: FxHashMap<(UserNo, MarketNo), Chain>,
+    users: Streams<Fill>,
 }
 
 impl Fills {
+    /// No fills yet, whose pages will go there.
+    pub(super) const fn on(history: History) -> Fills {
+        Fills { users: Streams::on(history) }
+    }
+
     /// All of a user's fills.
-    pub(super) fn of(&self, user: UserNo) -> FillList<'_> {
-        let fills = self.of.get(user.index());
-        let left = fills.map_or(0, |fills| fills.rows.len());
-        FillList { fills, kind: ListKind::All(left) }
+    pub(super) fn of(&self, user: UserNo) -> FillList {
+        let pages = self.users.pages(user.0);
+        let left = pages.count();
+        FillList { pages, kind: ListKind::All(left) }
     }
 
-    /// A user's fills in one market.
-    pub(super) fn in_market(&self, user: UserNo, market: MarketNo) -> FillList<'_> {
-        let chain = self.by_market.get(&(user, market)).copied().unwrap_or_default();
-        FillList { fills: self.of.get(user.index()), kind: ListKind::InMarket(chain) }
+    /// A user's fills in one market, which are these.
+    pub(super) fn in_market(&self, user: UserNo, chain: Chain) -> FillList {
+        FillList { pages: self.users.pages(user.0), kind: ListKind::InMarket(chain.walk()) }
     }
 
-    /// The fills of an order of this user, which are these.
-    pub(super) fn of_order(&self, user: UserNo, chain: Chain) -> FillList<'_> {
-        FillList { fills: self.of.get(user.index()), kind: ListKind::OfOrder(chain) }
+    pub(super) fn add_user(&mut self, user: UserNo) -> Result<(), Fault> {
+        self.users.add_owner(user.index())
     }
 
-    pub(super) fn add_user(&mut self) {
-        self.of.push(UserFills::default());
-    }
-
-    /// Adds a fill of a user that was added before, of an order that had these.
+    /// Adds a fill of a user, of an order and in a market that had these.
     pub(super) fn add(
         &mut self,
         user: UserNo,
-        fill: FillRow,
+        row: FillRow,
         order: &mut Chain,
+        market: &mut Chain,
     ) -> Result<(), Fault> {
-        let fills = self.of.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let place = Place::try_from(fills.rows.len());
-        let place = place.map_err(|_| Fault::NotNext(fills.rows.len() as u64))?;
-        let market = self.by_market.entry((user, fill.market)).or_default();
-        let links = FillLinks { of_order: order.push(place), in_market: market.push(place) };
-        fills.links.push(links);
-        fills.rows.push(fill);
-        Ok(())
+        let place = self.users.count(user.0);
+        let fill = Fill { row, of_order: order.push(place), in_market: market.push(place) };
+        self.users.push(user.0, &fill, Fault::UnknownUser(user)).map(drop)
     }
 }
 
-/// Fills of one user, newest first. Its length is known. Passing over fills costs nothing where
-/// they are all of a user's; of one order or in one market, a few nanoseconds each, and nothing
-/// past the end. The default is empty.
-#[derive(Debug, Clone, Default)]
-pub struct FillList<'a> {
-    fills: Option<&'a UserFills>,
+/// Fills of one user as they were at one moment, newest first, to be read whenever. Its length is
+/// known, and passing over fills costs little. After an error nothing more comes.
+#[derive(Debug, Clone)]
+pub struct FillList {
+    pages: Pages<Fill>,
     kind: ListKind,
 }
 
 /// Which of a user's fills a list still has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum ListKind {
     /// So many, the oldest ones.
-    All(usize),
-    OfOrder(Chain),
-    InMarket(Chain),
+    All(Place),
+    OfOrder(Walk),
+    InMarket(Walk),
 }
 
-impl Default for ListKind {
-    fn default() -> Self {
-        ListKind::All(0)
+impl FillList {
+    /// Of these fills, those of an order, which are these.
+    #[must_use]
+    pub(super) fn of_order(self, chain: Chain) -> FillList {
+        FillList { kind: ListKind::OfOrder(chain.walk()), ..self }
     }
-}
 
-impl FillList<'_> {
-    /// Where the next one stands; it is passed over.
-    fn turn(&mut self) -> Option<usize> {
-        let (chain, link): (_, fn(&FillLinks) -> Place) = match &mut self.kind {
+    /// None of them.
+    #[must_use]
+    pub fn none(self) -> FillList {
+        FillList { kind: ListKind::All(0), ..self }
+    }
+
+    fn pass(&mut self, fills: usize) -> Result<(), HistoryError> {
+        let FillList { pages, kind } = self;
+        match kind {
             ListKind::All(left) => {
-                *left = left.checked_sub(1)?;
-                return Some(*left);
+                *left = left.saturating_sub(Place::try_from(fills).unwrap_or(Place::MAX));
+                Ok(())
             }
-            ListKind::OfOrder(chain) => (chain, |links| links.of_order),
-            ListKind::InMarket(chain) => (chain, |links| links.in_market),
+            ListKind::OfOrder(walk) => walk.pass(fills, |place| links(pages, place, of_order)),
+            ListKind::InMarket(walk) => walk.pass(fills, |place| links(pages, place, in_market)),
+        }
+    }
+
+    fn turn(&mut self) -> Result<Option<FillRow>, HistoryError> {
+        let FillList { pages, kind } = self;
+        let place = match kind {
+            ListKind::All(left) => {
+                let place = left.checked_sub(1);
+                *left = place.unwrap_or(0);
+                place
+            }
+            ListKind::OfOrder(walk) => walk.turn(|place| links(pages, place, of_order))?,
+            ListKind::InMarket(walk) => walk.turn(|place| links(pages, place, in_market))?,
         };
-        let place = chain.newest()? as usize;
-        chain.pass(link(self.fills?.links.get(place)?));
-        Some(place)
+        let Some(place) = place else { return Ok(None) };
+        Ok(pages.row(place)?.map(|fill| fill.row))
+    }
+
+    fn ended(&mut self, error: HistoryError) -> HistoryError {
+        self.kind = ListKind::All(0);
+        error
     }
 }
 
-impl<'a> Iterator for FillList<'a> {
-    type Item = &'a FillRow;
+const fn of_order(fill: &Fill) -> Links {
+    fill.of_order
+}
 
-    fn next(&mut self) -> Option<&'a FillRow> {
-        let place = self.turn()?;
-        self.fills?.rows.get(place)
+const fn in_market(fill: &Fill) -> Links {
+    fill.in_market
+}
+
+fn links(
+    pages: &mut Pages<Fill>,
+    place: Place,
+    which: fn(&Fill) -> Links,
+) -> Result<Links, HistoryError> {
+    Ok(pages.row(place)?.map_or_else(Links::default, |fill| which(&fill)))
+}
+
+impl Iterator for FillList {
+    type Item = Result<FillRow, HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.turn().map_err(|error| self.ended(error)).transpose()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = match self.kind {
-            ListKind::All(left) => left,
-            ListKind::OfOrder(chain) | ListKind::InMarket(chain) => chain.len(),
+        let left = match &self.kind {
+            ListKind::All(left) => *left as usize,
+            ListKind::OfOrder(walk) | ListKind::InMarket(walk) => walk.left(),
         };
         (left, Some(left))
     }
 
-    fn nth(&mut self, passed: usize) -> Option<&'a FillRow> {
-        if passed >= self.len() {
-            self.kind = ListKind::default();
-            return None;
+    fn nth(&mut self, passed: usize) -> Option<Self::Item> {
+        match self.pass(passed) {
+            Ok(()) => self.next(),
+            Err(error) => Some(Err(self.ended(error))),
         }
-        if let ListKind::All(left) = &mut self.kind {
-            *left = left.saturating_sub(passed);
-        } else {
-            for _ in 0..passed {
-                self.turn()?;
-            }
-        }
-        self.next()
     }
 }
 
-impl ExactSizeIterator for FillList<'_> {}
+impl ExactSizeIterator for FillList {}

@@ -11,6 +11,7 @@ use super::answers::Answers;
 use super::catalogue::Catalogue;
 use super::depth::Depth;
 use super::fault::Faults;
+use super::history::History;
 use super::orders::Orders;
 use super::performance::Performance;
 use super::positions::Positions;
@@ -25,16 +26,12 @@ use crate::exchange::image::coding::{
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
 const IMAGE_VERSION: u32 = 1;
-/// Rows that are read before they are put where they belong. Places are far apart in memory: a
-/// short loop over many waits for several of them at a time, and the rows are still at hand.
-pub(super) const BATCH: usize = 512;
 /// Bytes that are written, or read, at once.
 const PAGE_BYTES: usize = 64 << 10;
 
 impl ReadModel {
-    /// Writes the whole model: about 86 bytes an order, 34 a fill, 41 a change of money, 23 a
-    /// trade told and 30 of it as the public sees it. Writes in
-    /// pages, so `out` needs no buffer.
+    /// Writes the whole model but for what it has put away. Writes in pages, so `out` needs no
+    /// buffer.
     ///
     /// # Errors
     /// What writing failed with.
@@ -46,15 +43,16 @@ impl ReadModel {
     }
 
     /// Reads a model that [`write_image`](ReadModel::write_image) wrote, up to the end of `from`.
-    /// It answers and folds on as the one that was written. Reads in pages, so `from` needs no
+    /// It answers and folds on as the one that was written, if what that had put away is there in
+    /// `history`, in pages of the same length. Reads in pages, so `from` needs no
     /// buffer. Memory is taken as rows come, never for a length alone.
     ///
     /// # Errors
     /// [`BadImage`] if the bytes are no image of a model, or cannot be read.
-    pub fn read_image(from: &mut impl Read) -> Result<ReadModel, BadImage> {
+    pub fn read_image(from: &mut impl Read, history: &History) -> Result<ReadModel, BadImage> {
         let page = vec![0; PAGE_BYTES].into_boxed_slice();
         let mut source = PagedSource { from, page, next: 0, end: 0 };
-        let model = ReadModel::read(&mut source)?;
+        let model = ReadModel::read(&mut source, history)?;
         read_end(&mut source)?;
         Ok(model)
     }
@@ -82,6 +80,7 @@ impl ReadModel {
         watermark.write(sink);
         time.write(sink);
         faults.count().write(sink);
+        orders.rows_per_page().write(sink);
         accounts.write(sink);
         catalogue.write(sink);
         depth.write(sink);
@@ -95,7 +94,7 @@ impl ReadModel {
         answers.write(sink);
     }
 
-    fn read(source: &mut impl ImageSource) -> Result<ReadModel, BadImage> {
+    fn read(source: &mut impl ImageSource, history: &History) -> Result<ReadModel, BadImage> {
         let version = u32::read(source)?;
         if version != IMAGE_VERSION {
             return Err(BadImage::Version(version));
@@ -103,6 +102,7 @@ impl ReadModel {
         let watermark = Imaged::read(source)?;
         let time = Imaged::read(source)?;
         let faults = Faults::counted(u64::read(source)?);
+        hold(u32::read(source)? == history.rows_per_page(), "pages of another length")?;
         let accounts = Accounts::read(source)?;
         let catalogue = Catalogue::read(source)?;
         let sizes =
@@ -112,13 +112,13 @@ impl ReadModel {
             accounts,
             catalogue,
             depth: Depth::read(sizes, source)?,
-            orders: Orders::read(sizes, source)?,
+            orders: Orders::read(history.clone(), sizes, source)?,
             positions: Positions::read(sizes, source)?,
-            activity: Activity::read(sizes, source)?,
-            statements: Statements::read(sizes, source)?,
-            settlements: Settlements::read(sizes, source)?,
+            activity: Activity::read(history.clone(), sizes, source)?,
+            statements: Statements::read(history.clone(), sizes, source)?,
+            settlements: Settlements::read(history.clone(), sizes, source)?,
             performance: Performance::read(sizes, source)?,
-            tape: Tape::read(sizes, source)?,
+            tape: Tape::read(history.clone(), sizes, source)?,
             search,
             answers: Answers::read(source)?,
             watermark,

@@ -17,7 +17,7 @@ pub mod performance;
 pub mod tape;
 pub mod search;
 pub mod answers;
-mod chain;
+pub mod history;
 pub mod fault;
 pub mod image;
 #[cfg(test)]
@@ -33,6 +33,7 @@ use answers::{Answers, Kept};
 use catalogue::Catalogue;
 use depth::Depth;
 use fault::{Fault, Faults};
+use history::History;
 use orders::Orders;
 use performance::{Performance, Pnl};
 use positions::Positions;
@@ -86,6 +87,18 @@ impl ReadModel {
     /// The view before the first record.
     pub fn new() -> ReadModel {
         ReadModel::default()
+    }
+
+    /// The view before the first record, which puts away there what it need not hold.
+    pub fn on(history: &History) -> ReadModel {
+        ReadModel {
+            orders: Orders::on(history.clone()),
+            activity: Activity::on(history.clone()),
+            statements: Statements::on(history.clone()),
+            settlements: Settlements::on(history.clone()),
+            tape: Tape::on(history.clone()),
+            ..ReadModel::default()
+        }
     }
 
     /// Takes in the next record's effects; records come in order, each once.
@@ -167,14 +180,16 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time, &self.orders);
-        let projections: [&mut dyn Projection; 11] = [
+        // Before the orders: those that end with this record are open ones still.
+        let placed = |order| self.orders.placed(order);
+        self.statements.fold(applied, placed, &mut self.faults);
+        let projections: [&mut dyn Projection; 10] = [
             &mut self.accounts,
             &mut self.catalogue,
             &mut self.depth,
             &mut self.orders,
             &mut self.positions,
             &mut self.activity,
-            &mut self.statements,
             &mut self.settlements,
             &mut self.performance,
             &mut self.tape,

@@ -1,190 +1,175 @@
-//! Every order ever accepted, in its owner's own words, and what it came to.
+//! Every order ever accepted, in its owner's own words, and what it came to. Those that stand are
+//! kept whole; of the others, the newest are packed in memory and the rest are on pages.
 
 pub(super) mod image;
+mod list;
+mod names;
+mod page;
+mod row;
+mod standing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+pub use list::{OrderIds, OrderList, Sought, SoughtFills};
+pub use row::{OrderRow, OrderStatus};
+
 use super::Projection;
-use super::chain::{Chain, Place};
 use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
-use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
+use super::history::chain::Chain;
+use super::history::stream::{Row, Tail};
+use super::history::{History, PageKey};
+use crate::exchange::command::PlaceOrder;
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
-use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, TradeId, UserNo};
-use crate::exchange::units::{AveragePrice, Lots, Money, Sequence, Tick, TimeMs};
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::exchange::units::{Sequence, TimeMs};
+use list::{ListKind, OrderPages, Search};
+use names::Names;
+use page::{Ending, OrderPage, Terms, with_endings};
+use standing::{Open, Standing};
 
-/// How far an order has come (semantics 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OrderStatus {
-    /// Stands, nothing filled.
-    Open,
-    /// Stands, part of it filled.
-    PartiallyFilled,
-    /// Nothing is left. Final.
-    Filled,
-    /// What was left will not be filled. Final.
-    Cancelled,
-}
-
-impl OrderStatus {
-    /// Whether the order stands on the book.
-    pub const fn open(self) -> bool {
-        matches!(self, OrderStatus::Open | OrderStatus::PartiallyFilled)
-    }
-
-    /// The interface's name of the status (interface 3).
-    pub const fn name(self) -> &'static str {
-        match self {
-            OrderStatus::Open => "OPEN",
-            OrderStatus::PartiallyFilled => "PARTIALLY_FILLED",
-            OrderStatus::Filled => "FILLED",
-            OrderStatus::Cancelled => "CANCELLED",
-        }
-    }
-}
-
-/// An order. Always `quantity` = `filled` + `remaining` + `cancelled`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OrderRow {
-    /// Number: the sequence of the record that placed it.
-    pub no: OrderNo,
-    /// Outside id.
-    pub id: OrderId,
-    /// Owner.
-    pub user: UserNo,
-    /// Market.
-    pub market: MarketNo,
-    /// Outcome and side as the owner wrote them.
-    pub wording: Wording,
-    /// Limit in the owner's words: of the outcome named.
-    pub price: Tick,
-    /// Contracts wanted, as last amended.
-    pub quantity: Lots,
-    /// Contracts traded.
-    pub filled: Lots,
-    /// Contracts on the book; zero once final.
-    pub remaining: Lots,
-    /// Contracts that will not be filled.
-    pub cancelled: Lots,
-    /// Sum of price x quantity over the fills, prices in the owner's words.
-    pub filled_cost: Money,
-    /// Status.
-    pub status: OrderStatus,
-    /// Why the rest was cancelled.
-    pub cancel_reason: Option<CancelReason>,
-    /// How long it stands.
-    pub time_in_force: TimeInForce,
-    /// When it was placed.
-    pub created_at: TimeMs,
-    /// When it last changed.
-    pub updated_at: TimeMs,
-}
-
-impl OrderRow {
-    /// The average price of the fills in the owner's words; prints `0.00` before the first.
-    pub const fn average_price(&self) -> AveragePrice {
-        AveragePrice { notional: self.filled_cost, quantity: self.filled }
-    }
-
-    fn check_parts(&self) -> Result<(), Fault> {
-        let parts = self.filled.plus(self.remaining)?.plus(self.cancelled)?;
-        if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(self.no)) }
-    }
-}
-
-/// Where a row stands in the table of all orders.
-type Slot = Place;
 /// After all orders.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
-
-/// Where an order stands among its user's orders.
-type OwnPlace = Place;
-
-/// An order, as its user has it.
-#[derive(Debug, Clone, Copy)]
-struct Own {
-    slot: Slot,
-    /// Its fills, among those of the user.
-    fills: Chain,
-}
-
-/// Where an open order stands: in the table and among its user's.
-#[derive(Debug, Clone, Copy)]
-struct Standing {
-    slot: Slot,
-    own: OwnPlace,
-}
+/// Endings of orders on pages that were put away before: so many are kept until their pages are
+/// changed, so that one change takes several.
+const LATE_MAX: u32 = 1024;
 
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {
     /// In order of placing.
-    all: Vec<Own>,
-    /// Those that stand, in order of placing.
-    open: BTreeSet<Slot>,
+    tail: Tail<Terms>,
+    /// What became of those in the tail.
+    endings: Vec<u8>,
+    names: Names,
 }
 
-/// All orders and fills. Effects touch only open orders, which a hash finds in O(1); the rows are
-/// in order of their numbers, so a final one is found by bisection.
+/// What a user has in one market.
+#[derive(Debug, Clone, Copy, Default)]
+struct InMarket {
+    orders: Chain,
+    fills: Chain,
+}
+
+/// An order that the latest record ended.
+#[derive(Debug, Clone, Copy)]
+struct JustEnded {
+    no: OrderNo,
+    standing: Standing,
+    reason: Option<CancelReason>,
+    client_id: Option<Token>,
+}
+
+/// All orders and fills.
 #[derive(Debug, Default)]
 pub struct Orders {
-    rows: Vec<OrderRow>,
-    /// Leads from each row to the one before it of the same user in the same market.
-    links: Vec<Slot>,
-    open: FxHashMap<OrderNo, Standing>,
+    history: History,
+    open: Open,
     users: Vec<UserOrders>,
-    /// A user's orders in one market.
-    by_market: FxHashMap<(UserNo, MarketNo), Chain>,
-    client_ids: FxHashMap<OrderNo, Token>,
-    /// The newest order of each name; ordered, since clients choose the names and could choose
-    /// some that a hash does not tell apart.
-    by_client_id: BTreeMap<(UserNo, Token), Slot>,
+    /// By market, what each user has there.
+    markets: Vec<FxHashMap<UserNo, InMarket>>,
+    /// What became of orders whose page was put away before, by user and page.
+    late: BTreeMap<(UserNo, u32), Vec<u8>>,
+    late_count: u32,
+    /// Found in memory by whoever looks at what the latest record did.
+    just_ended: Vec<JustEnded>,
+    /// The newest order.
+    newest: Option<OrderNo>,
     fills: Fills,
 }
 
 impl Orders {
-    /// An order. O(1) while it is open, O(log n) for ever.
-    pub fn order(&self, order: OrderNo) -> Option<&OrderRow> {
-        let index = match self.open.get(&order) {
-            Some(standing) => standing.slot as usize,
-            None => self.rows.binary_search_by_key(&order, |row| row.no).ok()?,
+    /// No orders yet, whose pages will go there.
+    pub(super) fn on(history: History) -> Orders {
+        Orders { fills: Fills::on(history.clone()), history, ..Orders::default() }
+    }
+
+    /// Rows of a page of history.
+    pub(super) const fn rows_per_page(&self) -> u32 {
+        self.history.rows_per_page()
+    }
+
+    /// An order that stands. O(1).
+    pub fn open_order(&self, order: OrderNo) -> Option<OrderRow> {
+        self.open.row(order)
+    }
+
+    /// Whether an order stands. O(1).
+    pub fn stands(&self, order: OrderNo) -> bool {
+        self.open.get(order).is_some()
+    }
+
+    /// When an order was placed that stands. O(1).
+    pub(super) fn placed(&self, order: OrderNo) -> Option<TimeMs> {
+        self.open.get(order).map(|standing| standing.created_at)
+    }
+
+    /// An order of this user. Finding one that does not stand takes O(log n) pages.
+    pub fn order(&self, user: UserNo, order: OrderNo) -> Sought {
+        match self.found(user, order) {
+            Some(found) => Sought(found),
+            None => Sought(Search::Numbered(Box::new(self.pages(user)), order)),
+        }
+    }
+
+    /// The newest order to which its owner gave this name. Finding one that does not stand takes a
+    /// page for each of a few dozen runs of names.
+    pub fn named(&self, user: UserNo, name: Token) -> Sought {
+        let open = self.open.named(user, name).and_then(|order| self.found(user, order));
+        Sought(open.unwrap_or_else(|| {
+            let names = self.users.get(user.index()).map(|own| own.names.clone());
+            Search::Named(Box::new(self.pages(user)), names.unwrap_or_default(), name)
+        }))
+    }
+
+    fn found(&self, user: UserNo, order: OrderNo) -> Option<Search> {
+        let (row, fills) = if let Some(standing) = self.open.get(order) {
+            (standing.row(order, self.open.name(order)), standing.fills)
+        } else {
+            let ended = self.just_ended.iter().find(|ended| ended.no == order)?;
+            let JustEnded { no, standing, reason, client_id } = ended;
+            (standing.ended(*no, *client_id, *reason), standing.fills)
         };
-        self.rows.get(index)
-    }
-
-    /// The order with this outside id, all of it: a right sequence with a wrong time names nothing.
-    pub fn order_by_id(&self, id: OrderId) -> Option<&OrderRow> {
-        self.order(OrderNo(id.sequence())).filter(|row| row.id == id)
-    }
-
-    /// Its owner's own name for an order. O(1).
-    pub fn client_id(&self, order: OrderNo) -> Option<Token> {
-        self.client_ids.get(&order).copied()
-    }
-
-    /// The newest order to which its owner gave this name. O(log n).
-    pub fn order_by_client_id(&self, user: UserNo, id: Token) -> Option<&OrderRow> {
-        self.rows.get(*self.by_client_id.get(&(user, id))? as usize)
+        (row.user == user).then_some(Search::Found(row, fills))
     }
 
     /// A user's orders, newest first.
-    pub fn of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
+    pub fn of(&self, user: UserNo) -> OrderList {
         self.before(user, ALL)
     }
 
-    /// A user's orders placed before this one, newest first. O(log n), and the page.
-    pub fn before(
-        &self,
-        user: UserNo,
-        order: OrderNo,
-    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let all = self.users.get(user.index()).map_or(&[][..], |orders| &orders.all);
-        let end = self.slot_of(order);
-        let earlier = all.partition_point(|own| own.slot < end);
-        let earlier = all.get(..earlier).unwrap_or_default();
-        earlier.iter().rev().filter_map(|own| self.rows.get(own.slot as usize))
+    /// A user's orders placed before this one, newest first. O(log n) pages, and those read.
+    pub fn before(&self, user: UserNo, order: OrderNo) -> OrderList {
+        let mut pages = self.pages(user);
+        pages.open = self.open.before(user, order).map(|(no, open)| (no, *open)).collect();
+        let left = pages.tail.count();
+        OrderList { pages, kind: ListKind::All(left), before: Some(order) }
+    }
+
+    /// A user's orders in one market, newest first, whatever was placed elsewhere.
+    pub fn of_in(&self, user: UserNo, market: MarketNo) -> OrderList {
+        self.before_in(user, market, ALL)
+    }
+
+    /// A user's orders in one market placed before this one, newest first.
+    pub fn before_in(&self, user: UserNo, market: MarketNo, order: OrderNo) -> OrderList {
+        let mut pages = self.pages(user);
+        let open = self.open.before(user, order).filter(|(_, open)| open.market == market);
+        pages.open = open.map(|(no, open)| (no, *open)).collect();
+        let walk = self.in_market(user, market).orders.walk();
+        OrderList { pages, kind: ListKind::InMarket(walk), before: Some(order) }
+    }
+
+    /// The ids of a user's orders, to be looked up by their numbers.
+    pub fn ids(&self, user: UserNo) -> OrderIds {
+        OrderIds(self.pages(user))
+    }
+
+    /// How many orders a user has placed. O(1).
+    pub fn count(&self, user: UserNo) -> usize {
+        self.users.get(user.index()).map_or(0, |own| own.tail.count() as usize)
     }
 
     /// How many orders stand. O(1).
@@ -192,28 +177,8 @@ impl Orders {
         self.open.len()
     }
 
-    /// A user's orders in one market, newest first, whatever was placed elsewhere.
-    pub fn of_in(&self, user: UserNo, market: MarketNo) -> impl Iterator<Item = &OrderRow> {
-        self.before_in(user, market, ALL)
-    }
-
-    /// A user's orders in one market placed before this one, newest first. The newer ones are
-    /// passed over link by link, which costs a few nanoseconds each, whatever was placed elsewhere.
-    pub fn before_in(
-        &self,
-        user: UserNo,
-        market: MarketNo,
-        order: OrderNo,
-    ) -> impl Iterator<Item = &OrderRow> {
-        let end = self.slot_of(order);
-        let all = self.by_market.get(&(user, market)).copied().unwrap_or_default();
-        let slots = all.places(|slot| self.links.get(slot as usize).copied());
-        let slots = slots.skip_while(move |slot| *slot >= end);
-        slots.filter_map(|slot| self.rows.get(slot as usize))
-    }
-
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
-    pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &OrderRow> {
+    pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = OrderRow> {
         self.open_before(user, ALL)
     }
 
@@ -222,44 +187,44 @@ impl Orders {
         &self,
         user: UserNo,
         order: OrderNo,
-    ) -> impl DoubleEndedIterator<Item = &OrderRow> {
-        let end = self.slot_of(order);
-        let open = self.users.get(user.index()).map(|orders| orders.open.range(..end).rev());
-        open.into_iter().flatten().filter_map(|slot| self.rows.get(*slot as usize))
+    ) -> impl DoubleEndedIterator<Item = OrderRow> {
+        let open = self.open.before(user, order).rev();
+        open.map(|(no, standing)| standing.row(no, self.open.name(no)))
     }
 
-    /// Where an order stands, or would stand. O(log n), and nothing for one after all.
-    fn slot_of(&self, order: OrderNo) -> Slot {
-        if self.rows.last().is_none_or(|last| last.no < order) {
-            return Slot::MAX;
-        }
-        let slot = self.rows.partition_point(|row| row.no < order);
-        Slot::try_from(slot).unwrap_or(Slot::MAX)
-    }
-
-    /// A user's fills, newest first. O(page).
-    pub fn fills_of(&self, user: UserNo) -> FillList<'_> {
+    /// A user's fills, newest first.
+    pub fn fills_of(&self, user: UserNo) -> FillList {
         self.fills.of(user)
     }
 
-    /// A user's fills in one market, newest first. O(offset + page), whatever was traded elsewhere.
-    pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillList<'_> {
-        self.fills.in_market(user, market)
+    /// A user's fills in one market, newest first.
+    pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillList {
+        self.fills.in_market(user, self.in_market(user, market).fills)
     }
 
-    /// An order's fills, newest first. O(offset + page), whatever else its owner traded.
-    pub fn fills_of_order(&self, order: &OrderRow) -> FillList<'_> {
-        let all = self.users.get(order.user.index()).map_or(&[][..], |orders| &orders.all);
-        let place = match self.open.get(&order.no) {
-            Some(standing) => Some(standing.own as usize),
-            None => all
-                .binary_search_by_key(&Some(order.no), |own| {
-                    self.rows.get(own.slot as usize).map(|row| row.no)
-                })
-                .ok(),
-        };
-        let own = place.and_then(|place| all.get(place));
-        self.fills.of_order(order.user, own.map_or_else(Chain::default, |own| own.fills))
+    /// The fills of an order of this user, newest first.
+    pub fn fills_of_order(&self, user: UserNo, order: OrderNo) -> SoughtFills {
+        SoughtFills { sought: self.order(user, order), fills: self.fills.of(user) }
+    }
+
+    fn in_market(&self, user: UserNo, market: MarketNo) -> InMarket {
+        let of_market = self.markets.get(market.index());
+        of_market.and_then(|users| users.get(&user)).copied().unwrap_or_default()
+    }
+
+    /// A user's orders as they are now, but for those that stand.
+    fn pages(&self, user: UserNo) -> OrderPages {
+        let own = self.users.get(user.index());
+        let late = self.late.range((user, 0)..=(user, u32::MAX));
+        OrderPages {
+            history: self.history.clone(),
+            user,
+            tail: own.map(|own| own.tail.clone()).unwrap_or_default(),
+            endings: own.map(|own| own.endings.clone()).unwrap_or_default(),
+            late: late.map(|((_, page), endings)| (*page, endings.clone())).collect(),
+            open: Vec::new(),
+            at_hand: None,
+        }
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
@@ -267,17 +232,22 @@ impl Orders {
             Effect::UserCreated { user, .. } => {
                 is_next(user.index(), self.users.len())?;
                 self.users.push(UserOrders::default());
-                self.fills.add_user();
+                self.open.add_user();
+                self.fills.add_user(*user)
+            }
+            Effect::MarketCreated { market, .. } => {
+                is_next(market.index(), self.markets.len())?;
+                self.markets.push(FxHashMap::default());
                 Ok(())
             }
             Effect::OrderAccepted { order, terms } => self.accept(at, *order, terms),
             Effect::OrderAmended { order, price, quantity, remaining, .. } => {
-                let row = self.open_row(*order)?;
-                row.price = row.wording.yes_price(*price);
-                row.quantity = *quantity;
-                row.remaining = *remaining;
-                row.updated_at = at.time;
-                row.check_parts()
+                let standing = self.open_order_mut(*order)?;
+                standing.price = standing.wording.yes_price(*price);
+                standing.quantity = *quantity;
+                standing.remaining = *remaining;
+                standing.updated_at = at.time;
+                standing.check_parts(*order)
             }
             Effect::TradeMade(trade) => {
                 let taker = self.fill(at, trade, trade.taker, Liquidity::Taker);
@@ -285,20 +255,17 @@ impl Orders {
                 taker.and(maker)
             }
             Effect::OrderRested { order, remaining, .. } => {
-                let row = self.open_row(*order)?;
-                row.remaining = *remaining;
-                row.updated_at = at.time;
-                row.check_parts()
+                let standing = self.open_order_mut(*order)?;
+                standing.remaining = *remaining;
+                standing.updated_at = at.time;
+                standing.check_parts(*order)
             }
             Effect::OrderCancelled { order, quantity, reason, .. } => {
-                let row = self.open_row(*order)?;
-                row.cancelled = *quantity;
-                row.remaining = Lots::ZERO;
-                row.status = OrderStatus::Cancelled;
-                row.cancel_reason = Some(*reason);
-                row.updated_at = at.time;
-                let (user, whole) = (row.user, row.check_parts());
-                self.finish(user, *order);
+                let standing = self.open_order_mut(*order)?;
+                standing.remaining = *quantity;
+                standing.updated_at = at.time;
+                let whole = standing.check_parts(*order);
+                self.end(*order, Some(*reason))?;
                 whole
             }
             _ => Ok(()),
@@ -311,42 +278,31 @@ impl Orders {
         order: OrderNo,
         terms: &PlaceOrder,
     ) -> Result<(), Fault> {
-        if self.rows.last().is_some_and(|last| last.no >= order) {
+        if self.newest.is_some_and(|newest| newest >= order) {
             return Err(Fault::NotNext(order.0.get()));
         }
-        let slot = Slot::try_from(self.rows.len());
-        let slot = slot.map_err(|_| Fault::NotNext(order.0.get()))?;
-        let owner = self.users.get_mut(terms.user.index());
-        let owner = owner.ok_or(Fault::UnknownUser(terms.user))?;
-        let own = OwnPlace::try_from(owner.all.len());
-        let own = own.map_err(|_| Fault::NotNext(order.0.get()))?;
-        owner.all.push(Own { slot, fills: Chain::default() });
-        owner.open.insert(slot);
-        let in_market = self.by_market.entry((terms.user, terms.market)).or_default();
-        self.links.push(in_market.push(slot));
-        self.open.insert(order, Standing { slot, own });
-        if let Some(id) = terms.client_order_id {
-            self.client_ids.insert(order, id);
-            self.by_client_id.insert((terms.user, id), slot);
-        }
-        self.rows.push(OrderRow {
+        let PlaceOrder { user, market, client_order_id, .. } = *terms;
+        let Orders { history, open, users, markets, .. } = self;
+        let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        let there = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
+        let place = owner.tail.count();
+        let packed = Terms {
             no: order,
-            id: order.id(at.time),
-            user: terms.user,
-            market: terms.market,
+            market,
             wording: terms.wording,
             price: terms.price,
             quantity: terms.quantity,
-            filled: Lots::ZERO,
-            remaining: terms.quantity,
-            cancelled: Lots::ZERO,
-            filled_cost: Money::ZERO,
-            status: OrderStatus::Open,
-            cancel_reason: None,
             time_in_force: terms.time_in_force,
             created_at: at.time,
-            updated_at: at.time,
-        });
+            client_id: client_order_id,
+            in_market: there.entry(user).or_default().orders.push(place),
+        };
+        owner.push(history, user, &packed)?;
+        if let Some(name) = &client_order_id {
+            owner.names.add(history, user, name, place);
+        }
+        open.add(order, Standing::new(terms, at.time, place), client_order_id)?;
+        self.newest = Some(order);
         Ok(())
     }
 
@@ -357,24 +313,22 @@ impl Orders {
         party: Party,
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
+        let Orders { open, markets, fills, .. } = self;
         let unknown = Fault::UnknownOrder(party.order);
-        let standing = *self.open.get(&party.order).ok_or(unknown)?;
-        let row = self.rows.get_mut(standing.slot as usize).ok_or(unknown)?;
-        let price = row.wording.yes_price(trade.price);
-        row.filled = row.filled.plus(trade.quantity)?;
-        row.filled_cost = row.filled_cost.plus(price.times(trade.quantity)?)?;
-        row.remaining = party.remaining;
-        row.updated_at = at.time;
-        row.status = if party.remaining.is_zero() {
-            OrderStatus::Filled
-        } else {
-            OrderStatus::PartiallyFilled
-        };
+        let standing = open.get_mut(party.order).ok_or(unknown)?;
+        let price = standing.wording.yes_price(trade.price);
+        standing.filled = standing.filled.plus(trade.quantity)?;
+        standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
+        standing.remaining = party.remaining;
+        standing.updated_at = at.time;
+        let Standing { user, market, wording, created_at, .. } = *standing;
+        let there = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
         let fill = FillRow {
-            id: TradeId::of(at.time, at.sequence, trade.index),
-            order: row.no,
-            market: row.market,
-            wording: row.wording,
+            index: trade.index,
+            order: party.order,
+            placed: created_at,
+            market,
+            wording,
             price,
             quantity: trade.quantity,
             liquidity,
@@ -382,32 +336,77 @@ impl Orders {
             time: at.time,
             sequence: at.sequence,
         };
-        let (user, whole) = (row.user, row.check_parts());
-        let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let own = owner.all.get_mut(standing.own as usize).ok_or(unknown)?;
-        let added = self.fills.add(user, fill, &mut own.fills);
+        let in_market = &mut there.entry(user).or_default().fills;
+        let whole = standing.check_parts(party.order);
+        let added = fills.add(user, fill, &mut standing.fills, in_market);
         if party.remaining.is_zero() {
-            self.finish(user, party.order);
+            self.end(party.order, None)?;
         }
         whole.and(added)
     }
 
-    fn open_row(&mut self, order: OrderNo) -> Result<&mut OrderRow, Fault> {
-        let standing = self.open.get(&order).ok_or(Fault::UnknownOrder(order))?;
-        self.rows.get_mut(standing.slot as usize).ok_or(Fault::UnknownOrder(order))
+    fn open_order_mut(&mut self, order: OrderNo) -> Result<&mut Standing, Fault> {
+        self.open.get_mut(order).ok_or(Fault::UnknownOrder(order))
     }
 
-    /// Takes a final order off the lists of open ones.
-    fn finish(&mut self, user: UserNo, order: OrderNo) {
-        let standing = self.open.remove(&order);
-        if let (Some(standing), Some(owner)) = (standing, self.users.get_mut(user.index())) {
-            owner.open.remove(&standing.slot);
+    /// Takes down what became of an order, which stands no more.
+    fn end(&mut self, order: OrderNo, reason: Option<CancelReason>) -> Result<(), Fault> {
+        let rows = self.history.rows_per_page();
+        let removed = self.open.remove(order);
+        let (standing, client_id) = removed.ok_or(Fault::UnknownOrder(order))?;
+        let Standing { user, place, created_at, .. } = standing;
+        self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
+        let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        let page = place / rows;
+        let sink = if page == owner.tail.page(rows) {
+            &mut owner.endings
+        } else {
+            self.late_count = self.late_count.saturating_add(1);
+            self.late.entry((user, page)).or_default()
+        };
+        Ending::of(&standing, reason).pack(place % rows, created_at, sink);
+        Ok(())
+    }
+
+    /// Puts endings on the pages where their orders are, once there are many.
+    fn put_late(&mut self) {
+        if self.late_count < LATE_MAX {
+            return;
         }
+        let rows = self.history.rows_per_page();
+        for ((user, page), late) in std::mem::take(&mut self.late) {
+            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
+            let first = page.saturating_mul(rows);
+            self.history.amend(key, |bytes| with_endings(first, rows, bytes, &late));
+        }
+        self.late_count = 0;
+    }
+}
+
+impl UserOrders {
+    /// Adds an order. If the page is full, it is put away with what became of the orders on it.
+    fn push(&mut self, history: &History, user: UserNo, terms: &Terms) -> Result<(), Fault> {
+        let (rows, endings) = (history.rows_per_page(), &mut self.endings);
+        let pushed = self.tail.push(rows, terms, |page, bytes| {
+            let first = page.saturating_mul(rows);
+            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
+            // What was packed here can be unpacked.
+            if let Ok(mut sorted) = OrderPage::unpack(first, rows, bytes)
+                && sorted.end(endings).is_ok()
+            {
+                sorted.pack_endings(bytes);
+            }
+            history.put(key, bytes);
+            endings.clear();
+        });
+        pushed.map(drop)
     }
 }
 
 impl Projection for Orders {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
+        self.just_ended.clear();
+        self.put_late();
         for effect in applied.effects {
             faults.check(self.fold_effect(applied, effect));
         }
@@ -418,6 +417,7 @@ impl Projection for Orders {
 mod tests {
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::units::{Lots, Money};
     use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 
     const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
@@ -426,6 +426,10 @@ mod tests {
         let mut orders: Orders = opened();
         assert_eq!(fold(&mut orders, 2, &[BID.accepted(), BID.rested(10)]), 0);
         orders
+    }
+
+    fn of(orders: &Orders, user: UserNo, no: u64) -> OrderRow {
+        orders.order(user, order(no)).row().unwrap().unwrap()
     }
 
     fn open(orders: &Orders, user: UserNo) -> Vec<u64> {
@@ -440,7 +444,7 @@ mod tests {
         assert_eq!(fold(&mut orders, 3, &effects), 0);
 
         // Ann bought yes at 0.60; Bob bought no at 0.40, better than the 0.45 he offered.
-        let (bid, took) = (orders.order(order(2)).unwrap(), orders.order(order(3)).unwrap());
+        let (bid, took) = (of(&orders, ANN, 2), of(&orders, BOB, 3));
         assert_eq!((bid.status, bid.remaining.get(), bid.filled.get()), (PartiallyFilled, 6, 4));
         assert_eq!((took.status, took.remaining.get(), took.filled.get()), (Filled, 0, 4));
         assert_eq!(bid.average_price().to_string(), "0.60");
@@ -448,10 +452,11 @@ mod tests {
         assert_eq!((bid.created_at, bid.updated_at), (at(2), at(3)));
         let (made, paid) =
             (orders.fills_of(ANN).next().unwrap(), orders.fills_of(BOB).next().unwrap());
+        let (made, paid) = (made.unwrap(), paid.unwrap());
         assert_eq!((made.price, made.liquidity), (tick(60), Liquidity::Maker));
         assert_eq!((paid.price, paid.liquidity), (tick(40), Liquidity::Taker));
-        assert_eq!(made.id, paid.id);
-        assert_eq!(made.id.sequence(), Sequence::new(3));
+        assert_eq!((made.id(), made.order_id()), (paid.id(), bid.id()));
+        assert_eq!(made.id().sequence(), Sequence::new(3));
         assert_eq!((open(&orders, ANN), open(&orders, BOB)), (vec![2], vec![]));
         assert_eq!(orders.open_count(), 1);
     }
@@ -463,8 +468,8 @@ mod tests {
         let taker = Placed { record: 3, user: BOB, wording: SELL_YES, price: 50, quantity: 5 };
         assert_eq!(fold(&mut orders, 2, &[maker.accepted(), maker.rested(5)]), 0);
         assert_eq!(fold(&mut orders, 3, &[taker.accepted(), taker.took(0, maker, 0, 5)]), 0);
-        assert_eq!(orders.order(order(2)).unwrap().filled_cost, Money::new(40 * 5));
-        assert_eq!(orders.order(order(3)).unwrap().filled_cost, Money::new(60 * 5));
+        assert_eq!(of(&orders, ANN, 2).filled_cost, Money::new(40 * 5));
+        assert_eq!(of(&orders, BOB, 3).filled_cost, Money::new(60 * 5));
         assert_eq!(orders.fills_of(ANN).len(), 1);
     }
 
@@ -475,11 +480,11 @@ mod tests {
         let rest = taker.cancelled(4, false, CancelReason::IocRemainder);
         let effects = [taker.accepted(), taker.took(4, BID, 0, 10), rest];
         assert_eq!(fold(&mut orders, 3, &effects), 0);
-        let row = orders.order(order(3)).unwrap();
+        let row = of(&orders, BOB, 3);
         assert_eq!((row.status, row.cancel_reason), (Cancelled, Some(CancelReason::IocRemainder)));
         let parts = (row.filled.get(), row.remaining.get(), row.cancelled.get());
         assert_eq!(parts, (10, 0, 4));
-        assert_eq!(orders.order(order(2)).unwrap().status, Filled);
+        assert_eq!(of(&orders, ANN, 2).status, Filled);
         assert_eq!((open(&orders, ANN), open(&orders, BOB)), (vec![], vec![]));
     }
 
@@ -502,7 +507,7 @@ mod tests {
         };
         let rested = Placed { price: 65, ..BID }.rested(8);
         assert_eq!(fold(&mut orders, 4, &[amended, rested]), 0);
-        let row = orders.order(order(2)).unwrap();
+        let row = of(&orders, ANN, 2);
         assert_eq!((row.status, row.price), (PartiallyFilled, tick(65)));
         assert_eq!((row.quantity.get(), row.filled.get(), row.remaining.get()), (12, 4, 8));
         assert_eq!(row.updated_at, at(4));
@@ -519,13 +524,12 @@ mod tests {
         let gone = Placed { record: 4, ..BID }.cancelled(10, true, CancelReason::User);
         assert_eq!(fold(&mut orders, 6, &[gone]), 0);
         assert_eq!(open(&orders, ANN), [5, 3, 2]);
-        let all: Vec<u64> = orders.of(ANN).map(|row| row.no.0.get()).collect();
+        let all: Vec<u64> = orders.of(ANN).map(|row| row.unwrap().no.0.get()).collect();
         assert_eq!(all, [5, 4, 3, 2]);
-        let id = order(4).id(at(4));
-        assert_eq!(orders.order_by_id(id).map(|row| row.status), Some(Cancelled));
-        assert_eq!(orders.order_by_id(order(3).id(at(3))).map(|row| row.status), Some(Open));
-        assert_eq!(orders.order_by_id(order(4).id(at(5))), None);
-        assert_eq!(orders.order_by_id(OrderId::derive(at(4), Sequence::new(4), 1)), None);
+        assert_eq!((of(&orders, ANN, 4).status, of(&orders, ANN, 3).status), (Cancelled, Open));
+        assert_eq!(of(&orders, ANN, 4).id(), order(4).id(at(4)));
+        assert_eq!(orders.order(BOB, order(3)).row(), Ok(None));
+        assert_eq!(orders.order(ANN, order(6)).row(), Ok(None));
     }
 
     #[test]
@@ -534,18 +538,17 @@ mod tests {
         let cancelled = BID.cancelled(10, true, CancelReason::User);
         assert_eq!(fold(&mut orders, 3, &[cancelled.clone(), cancelled]), 1);
         let stranger = Placed { record: 9, ..BID };
-        let before = *orders.order(order(2)).unwrap();
+        let before = of(&orders, ANN, 2);
         assert_eq!(fold(&mut orders, 4, &[stranger.took(0, BID, 0, 10), BID.rested(10)]), 2);
-        assert_eq!(*orders.order(order(2)).unwrap(), before);
+        assert_eq!(of(&orders, ANN, 2), before);
         // Parts that are not the whole, and a number that was there before.
         let next = Placed { record: 5, ..BID };
         assert_eq!(fold(&mut orders, 5, &[next.accepted(), next.rested(9), BID.accepted()]), 2);
     }
 
     #[test]
-    fn rows_stay_small() {
-        // There is one for every order ever placed, and two fills for every trade.
-        assert!(size_of::<OrderRow>() <= 128, "{}", size_of::<OrderRow>());
-        assert!(size_of::<FillRow>() <= 64, "{}", size_of::<FillRow>());
+    fn an_open_order_stays_small() {
+        // There may be millions.
+        assert!(size_of::<Standing>() <= 112, "{}", size_of::<Standing>());
     }
 }

@@ -11,6 +11,9 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
 
+/// Days before a user's last active one whose scores are kept: as long as the longest period that
+/// anybody is compared over, and some. Of the time before, only the sum is kept.
+const DAYS_KEPT: u32 = 32;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -81,12 +84,16 @@ impl UserRow {
     fn today(&mut self, day: Day) -> Option<&mut Score> {
         if self.days.last().is_none_or(|last| last.day < day) {
             self.days.push(DayRow { day, score: self.total() });
+            // The last day before those that are kept is what they are counted from.
+            let first = day.earlier(DAYS_KEPT);
+            let gone = self.days.partition_point(|row| row.day < first).saturating_sub(1);
+            self.days.drain(..gone);
         }
         self.days.last_mut().map(|row| &mut row.score)
     }
 }
 
-/// Everybody's figures. A day costs a user 48 bytes, if anything changed.
+/// Everybody's figures. Each of the last days on which anything changed costs a user 48 bytes.
 #[derive(Debug, Default)]
 pub struct Performance {
     users: Vec<UserRow>,
@@ -110,7 +117,8 @@ impl Performance {
         self.users.get(user.index()).map_or_else(Score::default, UserRow::total)
     }
 
-    /// The scores since the beginning of a day, of all users for whom anything changed since. O(1)
+    /// The scores since the beginning of a day, one of the last [`DAYS_KEPT`] or the first of all,
+    /// of all users for whom anything changed since. O(1)
     /// for each user, and a bisection of the days of those who are told of.
     pub fn since(&self, day: Day) -> impl Iterator<Item = (UserNo, Score)> {
         let numbered = (0..).map(UserNo).zip(&self.users);
@@ -257,5 +265,31 @@ mod tests {
         assert!(performance.realised.is_empty());
         assert_eq!(Day::of(TimeMs::new(DAY_MS * 6 + 5).unwrap()).earlier(2), Day(4));
         assert_eq!(Day(1).earlier(2), Day(0));
+    }
+
+    #[test]
+    fn the_days_of_a_month_are_kept_and_the_sum_of_all() {
+        let mut performance: Performance = opened();
+        let maker = Placed { record: 2, user: ANN, wording: BUY_YES, price: 50, quantity: 1 };
+        let taker = Placed { record: 3, user: BOB, wording: SELL_YES, ..maker };
+        let mut faults = Faults::default();
+        for day in 0..400_i64 {
+            let time = TimeMs::new(day * DAY_MS).unwrap();
+            let effects = [taker.took(0, maker, 0, 1)];
+            performance.fold(
+                &Applied { sequence: Sequence::new(9), time, effects: &effects },
+                &mut faults,
+            );
+            let today = Day::of(time);
+            for days in [0, 1, 6, 29, u32::MAX] {
+                let since = performance.since(today.earlier(days));
+                let volumes: Vec<u128> = since.map(|(_, score)| score.volume.get()).collect();
+                let expected =
+                    u128::from(days.saturating_add(1)).min(u128::try_from(day).unwrap() + 1);
+                assert_eq!(volumes, [expected; 2], "{days} days before day {day}");
+            }
+        }
+        assert_eq!(faults.count(), 0);
+        assert!(performance.users.iter().all(|row| row.days.len() <= DAYS_KEPT as usize + 2));
     }
 }

@@ -3,7 +3,9 @@
 mod image;
 
 use super::Projection;
-use super::fault::{Fault, Faults, is_next};
+use super::fault::{Fault, Faults};
+use super::history::History;
+use super::history::stream::{Newest, Streams};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -31,38 +33,30 @@ pub struct SettlementRow {
 /// Every user's settlements.
 #[derive(Debug, Default)]
 pub struct Settlements {
-    /// Oldest first.
-    users: Vec<Vec<SettlementRow>>,
+    users: Streams<SettlementRow>,
 }
 
 impl Settlements {
-    /// A user's settlements, oldest first.
-    pub fn of(&self, user: UserNo) -> &[SettlementRow] {
-        self.users.get(user.index()).map_or(&[], Vec::as_slice)
+    /// No settlements yet, whose pages will go there.
+    pub(super) const fn on(history: History) -> Settlements {
+        Settlements { users: Streams::on(history) }
+    }
+
+    /// A user's settlements, newest first.
+    pub fn of(&self, user: UserNo) -> Newest<SettlementRow> {
+        self.users.pages(user.0).newest_first()
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match *effect {
-            Effect::UserCreated { user, .. } => {
-                is_next(user.index(), self.users.len())?;
-                self.users.push(Vec::new());
-                Ok(())
-            }
+            Effect::UserCreated { user, .. } => self.users.add_owner(user.index()),
             Effect::PositionSettled { user, market, yes, no, payout, realised } => {
-                let rows = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
                 let held = if yes >= no { (Outcome::Yes, yes) } else { (Outcome::No, no) };
                 let (outcome, quantity) = held;
                 let (time, sequence) = (at.time, at.sequence);
-                rows.push(SettlementRow {
-                    market,
-                    outcome,
-                    quantity,
-                    payout,
-                    realised,
-                    time,
-                    sequence,
-                });
-                Ok(())
+                let row =
+                    SettlementRow { market, outcome, quantity, payout, realised, time, sequence };
+                self.users.push(user.0, &row, Fault::UnknownUser(user)).map(drop)
             }
             _ => Ok(()),
         }
@@ -88,7 +82,8 @@ mod tests {
         let effects = [settled(RAIN, Outcome::Yes), paid(ANN, 5, 0, 20), paid(BOB, 0, 5, -20)];
         assert_eq!(fold(&mut settlements, 2, &effects), 0);
         for (user, outcome, realised) in [(ANN, Outcome::Yes, 20), (BOB, Outcome::No, -20)] {
-            let [row] = settlements.of(user) else { panic!("one settlement") };
+            let rows: Vec<SettlementRow> = settlements.of(user).map(Result::unwrap).collect();
+            let [row] = rows[..] else { panic!("one settlement") };
             assert_eq!((row.market, row.outcome, row.quantity), (RAIN, outcome, Lots::new(5)));
             assert_eq!((row.realised, row.sequence), (MoneySum::new(realised), Sequence::new(2)));
         }

@@ -8,6 +8,8 @@ pub use candles::{Bar, Interval};
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
+use super::history::History;
+use super::history::stream::{Newest, Streams};
 use crate::exchange::command::Direction;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, TradeId, TradeIndex};
@@ -39,25 +41,34 @@ impl TradeRow {
     }
 }
 
-/// One market's trades.
+/// One market's candles.
 #[derive(Debug, Default)]
 struct MarketTape {
-    /// Oldest first.
-    trades: Vec<TradeRow>,
     minutes: Series,
     hours: Series,
 }
 
-/// Every market's trades, 32 bytes each, and 56 bytes for each minute and hour that saw one.
+/// Every market's trades, and 56 bytes for each minute and hour that saw one.
 #[derive(Debug, Default)]
 pub struct Tape {
+    trades: Streams<TradeRow>,
     markets: Vec<MarketTape>,
 }
 
 impl Tape {
-    /// A market's trades, oldest first.
-    pub fn trades(&self, market: MarketNo) -> &[TradeRow] {
-        self.market(market).map_or(&[], |tape| &tape.trades)
+    /// No trades yet, whose pages will go there.
+    pub(super) const fn on(history: History) -> Tape {
+        Tape { trades: Streams::on(history), markets: Vec::new() }
+    }
+
+    /// A market's trades, newest first.
+    pub fn trades(&self, market: MarketNo) -> Newest<TradeRow> {
+        self.trades.pages(market.0).newest_first()
+    }
+
+    /// How many trades a market has seen. O(1).
+    pub fn trades_count(&self, market: MarketNo) -> usize {
+        self.trades.count(market.0) as usize
     }
 
     /// Contracts ever traded in a market. O(1).
@@ -101,7 +112,7 @@ impl Tape {
             Effect::MarketCreated { market, .. } => {
                 is_next(market.index(), self.markets.len())?;
                 self.markets.push(MarketTape::default());
-                Ok(())
+                self.trades.add_owner(market.index())
             }
             Effect::TradeMade(trade) => {
                 let tape = self.markets.get_mut(trade.market.index());
@@ -110,15 +121,16 @@ impl Tape {
                 let candle = Candle::of_trade(at.time, trade.price, through);
                 tape.minutes.take(Interval::Minute, &candle);
                 tape.hours.take(Interval::Hour, &candle);
-                tape.trades.push(TradeRow {
+                let row = TradeRow {
                     quantity: trade.quantity,
                     time: at.time,
                     sequence: at.sequence,
                     index: trade.index,
                     price: trade.price,
                     taker: trade.taker_direction,
-                });
-                Ok(())
+                };
+                let unknown = Fault::UnknownMarket(trade.market);
+                self.trades.push(trade.market.0, &row, unknown).map(drop)
             }
             _ => Ok(()),
         }
@@ -193,17 +205,17 @@ mod tests {
         for (after, volume) in [(0, 12), (59_999, 12), (60_000, 3), (239_999, 3), (240_000, 0)] {
             assert_eq!(tape.volume_after(RAIN, at_ms(after)).get(), volume, "{after}");
         }
-        assert_eq!(size_of::<TradeRow>(), 32);
     }
 
     #[test]
     fn the_trades_themselves_are_kept_in_order() {
         let mut tape: Tape = opened();
         fold_at(&mut tape, 5, &[trade(50, 5), trade(70, 1)]);
-        let prices: Vec<u8> = tape.trades(RAIN).iter().map(|row| row.price.get()).collect();
-        assert_eq!(prices, [50, 70]);
-        assert_eq!(tape.trades(RAIN)[0].taker, Direction::Down);
-        assert!(tape.trades(MarketNo(7)).is_empty());
+        let trades: Vec<TradeRow> = tape.trades(RAIN).map(Result::unwrap).collect();
+        assert_eq!(trades.iter().map(|row| row.price.get()).collect::<Vec<_>>(), [70, 50]);
+        assert_eq!(trades[0].taker, Direction::Down);
+        assert_eq!((tape.trades_count(RAIN), tape.trades_count(MarketNo(7))), (2, 0));
+        assert_eq!(tape.trades(MarketNo(7)).len(), 0);
         assert_eq!(fold(&mut Tape::default(), 1, &[trade(50, 5)]), 1);
     }
 }

@@ -16,6 +16,7 @@ use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::projection::ReadModel;
 use openoutcry::projection::fills::{FillRow, Liquidity};
+use openoutcry::projection::orders::OrderRow;
 use serde_json::Value;
 
 use crate::archive;
@@ -281,10 +282,16 @@ impl Auditor {
         }
     }
 
+    /// An order of anybody's, as it was audited.
+    pub fn order(&self, order: OrderNo) -> Option<OrderRow> {
+        let users = self.model.accounts.users_newest_first().map(|user| user.no);
+        users.into_iter().find_map(|user| self.model.orders.order(user, order).row().unwrap())
+    }
+
     fn same_placed(&self, record: &Record, effects: &[Effect], body: &Value) -> Result<(), String> {
-        let row = self.model.orders.order(OrderNo(record.sequence)).ok_or("no such order")?;
+        let row = self.order(OrderNo(record.sequence)).ok_or("no such order")?;
         let expected = [
-            ("orderId", row.id.to_string()),
+            ("orderId", row.id().to_string()),
             ("status", row.status.name().to_owned()),
             ("filledQuantity", row.filled.to_string()),
             ("remainingQuantity", row.remaining.to_string()),
@@ -305,8 +312,8 @@ impl Auditor {
     /// An order as it was shown after its change. A final one cannot have changed since; one that
     /// stands may have traded between its record and the look at it.
     fn same_order(&self, order: OrderNo, body: &Value, last: bool) -> Result<(), String> {
-        let row = self.model.orders.order(order).ok_or("no such order")?;
-        let mut expected = vec![("id", row.id.to_string()), ("price", row.price.to_string())];
+        let row = self.order(order).ok_or("no such order")?;
+        let mut expected = vec![("id", row.id().to_string()), ("price", row.price.to_string())];
         expected.push(("originalQuantity", row.quantity.to_string()));
         if last {
             expected.push(("status", row.status.name().to_owned()));
@@ -358,8 +365,9 @@ impl Auditor {
         let mut trades: BTreeMap<TradeId, Vec<FillRow>> = BTreeMap::new();
         for user in self.model.accounts.users_newest_first() {
             let fills = self.model.orders.fills_of(user.no);
+            let fills = fills.map(Result::unwrap);
             for fill in fills.take_while(|fill| fill.sequence > before) {
-                trades.entry(fill.id).or_default().push(*fill);
+                trades.entry(fill.id()).or_default().push(fill);
             }
         }
         for (id, sides) in trades {
@@ -386,9 +394,11 @@ impl Auditor {
         let mut filled: BTreeMap<OrderNo, u64> = BTreeMap::new();
         let users: Vec<_> = self.model.accounts.users_newest_first().map(|user| user.no).collect();
         for fill in users.iter().flat_map(|user| self.model.orders.fills_of(*user)) {
+            let fill = fill.unwrap();
             *filled.entry(fill.order).or_default() += fill.quantity.get();
         }
         for row in users.iter().flat_map(|user| self.model.orders.of(*user)) {
+            let row = row.unwrap();
             let parts = row.filled.get() + row.remaining.get() + row.cancelled.get();
             let fills = filled.get(&row.no).copied().unwrap_or(0);
             if parts != row.quantity.get() || fills != row.filled.get() {

@@ -307,7 +307,7 @@ impl<'a> Round<'a> {
         let markets = model.catalogue.markets_published();
         let markets =
             markets.filter(|row| live(row.status)).map(|row| (row.no, row.id, row.status));
-        let open = |trader: &Trader| model.orders.open_of(trader.no).map(|row| row.id).collect();
+        let open = |trader: &Trader| model.orders.open_of(trader.no).map(|row| row.id()).collect();
         let open = traders.iter().map(open).collect();
         Round { address, traders, unlike, ending, markets: markets.take(12).collect(), open }
     }

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use openoutcry::exchange::command::{PlaceOrder, TimeInForce};
-use openoutcry::exchange::ids::OrderId;
+use openoutcry::exchange::ids::{OrderId, OrderNo};
 
 use ask::{Asked, Want};
 use audit::{Auditor, Count};
@@ -143,7 +143,8 @@ impl Venue<'_> {
         for (trader, id) in self.placed.drain(..) {
             let path = format!("/trading/orders/{id}");
             let reply = wire.ask(("GET", &path), &trader.key, None).unwrap();
-            let row = self.auditor.model.orders.order_by_id(id);
+            let row = self.auditor.model.orders.order(trader.no, OrderNo(id.sequence()));
+            let row = row.row().unwrap().filter(|row| row.id() == id);
             let there = row.is_some_and(|row| {
                 let words = [row.status.name(), &row.filled.to_string()];
                 let same = words == ["status", "filledQuantity"].map(|name| &reply.body[name]);
@@ -235,7 +236,7 @@ impl Venue<'_> {
                 let status = row.status.name().to_owned();
                 let (price, quantity) = (row.price.to_string(), row.quantity.to_string());
                 let (filled, remaining) = (row.filled.to_string(), row.remaining.to_string());
-                (row.id.to_string(), [status, price, quantity, filled, remaining])
+                (row.id().to_string(), [status, price, quantity, filled, remaining])
             });
             let expected: BTreeMap<String, [String; 5]> = expected.collect();
             if shown != expected {

@@ -79,7 +79,8 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
     same_depth(exchange, model, twin, 0..twin.markets.len())?;
     for named in twin.named_now() {
         let number = order_no(named.number);
-        let shown = model.orders.client_id(number);
+        let row = model.orders.order(named.terms.user, number).row().unwrap();
+        let shown = row.and_then(|row| row.client_id);
         let kept = model.answers.of(number.0);
         if shown != named.terms.client_order_id || kept.is_none() {
             return Err(format!("{named:?}, the read model says {shown:?} and {kept:?}"));
@@ -159,7 +160,8 @@ fn same_orders(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Result<(
     // The whole history would be walked again and again: the newest orders are those that change,
     // and the oldest are a sample of those that must not.
     for expected in twin.orders.values().rev().take(64).chain(twin.orders.values().take(16)) {
-        let row = model.orders.order(order_no(expected.number)).ok_or("an order is forgotten")?;
+        let row = model.orders.order(expected.terms.user, order_no(expected.number)).row().unwrap();
+        let row = row.ok_or("an order is forgotten")?;
         let remaining = if expected.rests { expected.remaining() } else { 0 };
         let counts = (row.quantity, row.filled, row.remaining, row.cancelled);
         let expected_counts = (

@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openoutcry::engine::start::{Snapshots, start_with};
+use openoutcry::engine::start::start_with;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
@@ -15,6 +15,7 @@ use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::units::{Money, Sequence};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{BlockBuilder, ChainHash};
+use openoutcry::journal::pages::PageStore;
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::journal::snapshot::{Kind, Point};
@@ -22,7 +23,7 @@ use openoutcry::journal::store::StoredJournal;
 
 use super::faults::Disk;
 use super::venue::{
-    Seen, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
+    Seen, beside, commands, play, start, start_from_the_first_record, stop, wait_for_snapshot_of,
 };
 
 /// Commands of the venue whose snapshot is damaged everywhere: accounts, markets and some trade.
@@ -147,6 +148,19 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
+/// Without its pages a snapshot is of no use: all is made anew, by itself.
+#[test]
+fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
+    let kept = Kept::new();
+    let folder = PageStore::folder(kept.data.path());
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| fs::remove_dir_all(&folder).unwrap());
+    // What was made anew is as good, but no snapshot was taken with it yet.
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| ());
+    kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
+        fs::write(folder.join("conf"), "no settings of sled's").unwrap();
+    });
+}
+
 fn middle(path: &Path) -> usize {
     fs::read(path).unwrap().len() / 2
 }
@@ -234,7 +248,7 @@ fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
     let started = |every: Option<u64>| {
         let (journal, _) = StoredJournal::over(disk.clone()).unwrap();
         let every = every.and_then(NonZeroU64::new);
-        start_with(journal, Some(Snapshots { folder: folder.clone(), every })).unwrap()
+        start_with(journal, Some(beside(data.path(), folder.clone(), every))).unwrap()
     };
     let running = started(Some(1));
     play(&running.engine(), &commands()[..COMMANDS_OF_SMALL]);
@@ -343,11 +357,11 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     drop(journal);
 
     let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
-    let snapshots = Some(Snapshots { folder: kept.folder(), every: None });
+    let beside = beside(kept.data.path(), kept.folder(), None);
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     let refused = tracing::subscriber::with_default(subscriber.finish(), || {
-        start_with(journal, snapshots).unwrap_err()
+        start_with(journal, Some(beside)).unwrap_err()
     });
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
     assert!(log.text().contains(&format!("snapshot={end}")), "{}", log.text());

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossbeam_channel::bounded;
 use openoutcry::engine::due::DueBoard;
+use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::pace::Pace;
 use openoutcry::engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
 use openoutcry::exchange::Exchange;
@@ -19,8 +20,11 @@ use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::Kind;
 use openoutcry::journal::snapshot::folder::{SnapshotFolder, VIEWS_KEPT};
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::history::History;
 
-use super::venue::{commands, play, start, start_from_the_first_record, stop, wait_for_taken};
+use super::venue::{
+    ROWS, commands, play, start, start_from_the_first_record, stop, wait_for_taken,
+};
 
 /// Every state on disk is that of the venue at that record.
 fn check_states(data: &Path) -> usize {
@@ -112,12 +116,15 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
     let (journal, _) = SledJournal::open(data).unwrap();
     let mut replayer = Replayer::new();
     replay(journal.read(Sequence::new(1)), &mut replayer, |_, _| ()).unwrap();
+    let history = HistoryStore::open_paged(data, ROWS).unwrap();
+    history.folded(journal.head().sequence);
     let due = Arc::new(DueBoard::default());
     let board = Arc::new(SnapshotBoard::default());
     let (ends, ending) = bounded(0);
     let snapshotter = Snapshotter {
         folder: SnapshotFolder::open(data).unwrap(),
         every: NonZeroU64::MIN,
+        history: history.clone(),
         journal: journal.reader(),
         due: Arc::clone(&due),
         board: Arc::clone(&board),
@@ -159,7 +166,8 @@ fn results_that_differ_from_the_venues_are_counted_and_not_kept() {
     assert_eq!((status.taken, status.failures), (1, 0));
     assert_eq!(folder.list(Kind::State).unwrap(), [Sequence::new(1_000)]);
     let mut views = folder.read(Kind::Views, Sequence::new(1_000)).unwrap();
-    let read_model = ReadModel::read_image(&mut views).unwrap();
+    let nowhere = History::nowhere().paged(ROWS);
+    let read_model = ReadModel::read_image(&mut views, &nowhere).unwrap();
     assert_eq!(read_model.watermark(), Sequence::new(1_000));
     check_states(data.path());
 }

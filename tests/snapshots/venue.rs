@@ -1,13 +1,14 @@
 //! A venue on disk that real flow is played on, and all that can be seen of it.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use openoutcry::engine::Engine;
+use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::pending::Refusal;
-use openoutcry::engine::start::{Running, Snapshots, start_with};
+use openoutcry::engine::start::{Beside, Running, Snapshots, start_with};
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::ResultsHash;
@@ -16,9 +17,12 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
+use openoutcry::projection::ReadModel;
 
 /// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
 const LINES: u32 = 4_000;
+/// Rows of a page: few, so that most of history is on pages.
+pub const ROWS: NonZeroU32 = NonZeroU32::new(4).unwrap();
 
 /// The commands of the sample, in order: played on an empty venue, they get the records' numbers.
 pub fn commands() -> &'static [Command] {
@@ -34,13 +38,20 @@ pub fn commands() -> &'static [Command] {
 pub fn start(data: &Path, every: u64) -> Running {
     let (journal, _) = SledJournal::open(data).unwrap();
     let folder = SnapshotFolder::open(data).unwrap();
-    start_with(journal, Some(Snapshots { folder, every: NonZeroU64::new(every) })).unwrap()
+    start_with(journal, Some(beside(data, folder, NonZeroU64::new(every)))).unwrap()
 }
 
 /// Starts on a data directory as if there were no snapshots.
 pub fn start_from_the_first_record(data: &Path) -> Running {
     let (journal, _) = SledJournal::open(data).unwrap();
-    start_with(journal, None).unwrap()
+    let history = HistoryStore::open_paged(data, ROWS).unwrap();
+    start_with(journal, Some(Beside { history, snapshots: None })).unwrap()
+}
+
+/// What an engine in these tests keeps beside its journal.
+pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) -> Beside {
+    let history = HistoryStore::open_paged(data, ROWS).unwrap();
+    Beside { history, snapshots: Some(Snapshots { folder, every }) }
 }
 
 /// Has commands applied, one after the other.
@@ -85,12 +96,15 @@ pub struct Seen {
     pub digest: Option<StateDigest>,
     pub results: Option<ResultsHash>,
     pub views: Vec<u8>,
+    /// What was put away, read again.
+    pub history: Vec<String>,
 }
 
 impl std::fmt::Debug for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Seen { sequence, digest, results, views } = self;
-        write!(f, "{sequence} {digest:?} {results:?} {} bytes of views", views.len())
+        let Seen { sequence, digest, results, views, history } = self;
+        let (views, history) = (views.len(), history.len());
+        write!(f, "{sequence} {digest:?} {results:?} {views} bytes of views, {history} lists")
     }
 }
 
@@ -98,9 +112,37 @@ impl std::fmt::Debug for Seen {
 pub fn stop(running: Running) -> Seen {
     let mut views = Vec::new();
     running.engine().read().write_image(&mut views).unwrap();
+    let history = history(&running.engine().read());
     let stopped = running.stop().unwrap();
     assert_eq!(stopped.halted, None);
     let (sequence, digest, results) = (stopped.sequence, stopped.digest, stopped.results);
     assert!(digest.is_some() && results.is_some());
-    Seen { sequence, digest, results, views }
+    Seen { sequence, digest, results, views, history }
+}
+
+/// Every list that goes back to the beginning.
+fn history(view: &ReadModel) -> Vec<String> {
+    let mut lists = Vec::new();
+    for user in view.accounts.users_newest_first().map(|row| row.no) {
+        lists.push(format!("{:?}", view.orders.of(user).map(Result::unwrap).collect::<Vec<_>>()));
+        lists.push(format!(
+            "{:?}",
+            view.orders.fills_of(user).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+        lists.push(format!(
+            "{:?}",
+            view.statements.of(user).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+    }
+    for market in view.catalogue.markets_created().map(|row| row.no) {
+        lists.push(format!(
+            "{:?}",
+            view.activity.of(market).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+        lists.push(format!(
+            "{:?}",
+            view.tape.trades(market).map(Result::unwrap).collect::<Vec<_>>()
+        ));
+    }
+    lists
 }

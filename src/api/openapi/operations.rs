@@ -186,8 +186,10 @@ fn kinds(route: &Route) -> Vec<Kind> {
     if route.body != BodyRule::Ignored {
         kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType, Kind::ContentTooLarge]);
     }
-    if matches!(route.endpoint, Endpoint::Past(_)) {
-        kinds.push(Kind::OutOfReach);
+    match route.endpoint {
+        Endpoint::Probe(_) => {}
+        Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
+        Endpoint::Read(_) | Endpoint::Write(_) => kinds.push(Kind::HistoryUnreadable),
     }
     kinds
 }

@@ -15,7 +15,8 @@ use crate::exchange::units::{
 use crate::projection::ReadModel;
 use crate::projection::depth::Level;
 use crate::projection::fills::{FillRow, Liquidity};
-use crate::projection::orders::{OrderRow, OrderStatus};
+use crate::projection::history::HistoryError;
+use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
 
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
@@ -32,12 +33,12 @@ struct BesideJson {
 }
 
 impl BesideJson {
-    fn of(view: &ReadModel, row: &OrderRow) -> BesideJson {
+    fn of(row: &OrderRow) -> BesideJson {
         BesideJson {
             cancelled_quantity: Text(row.cancelled),
             cancel_reason: row.cancel_reason.map(CancelReason::code),
             filled_cost: Text(row.filled_cost),
-            client_order_id: view.orders.client_id(row.no).map(Text),
+            client_order_id: row.client_id.map(Text),
             sequence: row.no.0.get(),
         }
     }
@@ -69,7 +70,7 @@ impl OrderJson {
     /// The order as it stands.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
         OrderJson {
-            id: Text(row.id),
+            id: Text(row.id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
             outcome_id: OutcomeId(row.wording.outcome),
             side: row.wording.side.name(),
@@ -83,7 +84,7 @@ impl OrderJson {
             time_in_force: row.time_in_force.name(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            beside: BesideJson::of(view, row),
+            beside: BesideJson::of(row),
         }
     }
 }
@@ -165,27 +166,33 @@ impl PlacedJson {
 
 impl PlacedJson {
     /// The same once more, told from the order's row as its record left it and from its fills.
-    pub fn again(view: &ReadModel, row: &OrderRow) -> PlacedJson {
-        let own = |fill: &&FillRow| fill.sequence == row.no.0;
-        let fills = view.orders.fills_of_order(row).filter(own);
-        let mut trades: Vec<TradeJson> = fills
-            .map(|fill| TradeJson {
-                id: Text(fill.id),
-                price: Text(fill.price),
-                quantity: Text(fill.quantity),
-                timestamp: Timestamp(fill.time),
-            })
-            .collect();
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn again(row: &OrderRow, fills: SoughtFills) -> Result<PlacedJson, HistoryError> {
+        let mut trades = Vec::new();
+        for fill in fills.list()?.into_iter().flat_map(|(_, fills)| fills) {
+            let fill = fill?;
+            // Those that it made itself; later ones are not part of the answer.
+            if fill.sequence == row.no.0 {
+                trades.push(TradeJson {
+                    id: Text(fill.id()),
+                    price: Text(fill.price),
+                    quantity: Text(fill.quantity),
+                    timestamp: Timestamp(fill.time),
+                });
+            }
+        }
         trades.reverse();
-        PlacedJson {
-            order_id: Text(row.id),
+        Ok(PlacedJson {
+            order_id: Text(row.id()),
             status: row.status.name(),
             filled_quantity: Text(row.filled),
             remaining_quantity: Text(row.remaining),
             average_fill_price: Text(row.average_price()),
             trades,
-            beside: BesideJson::of(view, row),
-        }
+            beside: BesideJson::of(row),
+        })
     }
 }
 
@@ -299,7 +306,7 @@ impl Outcomes {
 #[serde(rename_all = "camelCase")]
 pub struct FillJson {
     id: Text<TradeId>,
-    order_id: Option<Text<OrderId>>,
+    order_id: Text<OrderId>,
     market_id: Option<Text<MarketId>>,
     outcome_id: OutcomeId,
     side: &'static str,
@@ -315,8 +322,8 @@ impl FillJson {
     /// The fill as its owner sees it.
     pub fn of(view: &ReadModel, row: &FillRow) -> FillJson {
         FillJson {
-            id: Text(row.id),
-            order_id: view.orders.order(row.order).map(|order| Text(order.id)),
+            id: Text(row.id()),
+            order_id: Text(row.order_id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
             outcome_id: OutcomeId(row.wording.outcome),
             side: row.wording.side.name(),

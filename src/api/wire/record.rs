@@ -1,9 +1,11 @@
 //! The JSON of the journal: its records as what clients sent and know, and where it ends.
 
+mod orders;
 mod reading;
 
 use serde::Serialize;
 
+pub use self::orders::OrdersNamed;
 use self::reading::Reading;
 use super::catalogue::LocalizedJson;
 use super::{OutcomeId, Text, Timestamp};
@@ -278,12 +280,13 @@ struct MarketRevisionJson<'a> {
 
 impl<'a> RecordJson<'a> {
     /// The record, with the ids of what it names. Its texts are not copied.
-    pub fn of(view: &ReadModel, record: &'a Record) -> RecordJson<'a> {
+    pub fn of(view: &ReadModel, orders: &OrdersNamed, record: &'a Record) -> RecordJson<'a> {
+        let reading = Reading { view, orders, record };
         RecordJson {
             sequence: record.sequence.get(),
             time: Timestamp(record.time),
-            command: Reading { view, record }.command(),
-            idempotency_key: Reading { view, record }.once(),
+            command: reading.command(),
+            idempotency_key: reading.once(),
         }
     }
 }

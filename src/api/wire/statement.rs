@@ -30,8 +30,8 @@ pub struct LedgerLineJson {
 impl LedgerLineJson {
     /// The change as its owner sees it.
     pub fn of(view: &ReadModel, change: &Change) -> LedgerLineJson {
-        let order = change.cause.order().and_then(|order| view.orders.order(order));
-        let market = change.cause.paying_market().or_else(|| order.map(|order| order.market));
+        let subject = change.cause.subject();
+        let market = change.cause.paying_market().or_else(|| subject.map(|subject| subject.market));
         let market = market.and_then(|market| view.catalogue.market(market));
         let event = change.cause.event().and_then(|event| view.catalogue.event(event));
         LedgerLineJson {
@@ -39,7 +39,7 @@ impl LedgerLineJson {
             sequence: change.sequence.get(),
             timestamp: Timestamp(change.time),
             cause: change.cause.name(),
-            order_id: order.map(|order| Text(order.id)),
+            order_id: subject.map(|subject| Text(subject.order.id(subject.placed))),
             market_id: market.map(|market| Text(market.id)),
             event_id: event.map(|event| Text(event.id)),
             available: Text(change.available),

@@ -44,7 +44,7 @@ fn orders(
     market: MarketNo,
     copy_from: Option<UserNo>,
 ) -> Vec<PlaceOrder> {
-    let new_here = model.orders.of(user).next().is_none();
+    let new_here = model.orders.count(user) == 0;
     let best = |direction| model.depth.best(market, direction);
     let (Some(bid), Some(ask), true) = (best(Direction::Up), best(Direction::Down), new_here)
     else {

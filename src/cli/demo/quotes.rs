@@ -56,7 +56,8 @@ fn ladder(user: UserNo, market: MarketNo, quotes: &Quotes) -> Vec<PlaceOrder> {
 }
 
 fn placed(model: &ReadModel, order: &PlaceOrder) -> bool {
-    let mut known = model.orders.of(order.user);
+    // A quote that stands is in memory; one that history cannot tell of is placed once more.
+    let mut known = model.orders.of(order.user).flatten();
     known.any(|row| {
         (row.market, row.wording, row.price) == (order.market, order.wording, order.price)
     })

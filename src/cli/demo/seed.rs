@@ -357,7 +357,7 @@ mod tests {
             let trader = *user.profile_name != *OPERATOR.name;
             assert!(user.balance.available > Money::ZERO);
             assert_eq!(model.positions.of(user.no).len(), usize::from(trader));
-            assert_eq!(model.orders.of(user.no).count(), 2 * usize::from(trader));
+            assert_eq!(model.orders.count(user.no), 2 * usize::from(trader));
             assert_eq!(model.orders.open_of(user.no).count(), usize::from(trader));
         }
         let names: Vec<_> = model.accounts.users_newest_first().map(|u| &u.profile_name).collect();

@@ -115,19 +115,6 @@ pub(crate) fn room<T>(count: usize, source: &impl ImageSource) -> usize {
     count.min(bytes.checked_div(size_of::<T>()).unwrap_or(0))
 }
 
-/// Reads a value that always takes `BYTES` bytes. They are fetched at once: whether there are as
-/// many is asked once a value, not once a field.
-#[inline]
-pub(crate) fn read_flat<const BYTES: usize, T: Imaged>(
-    source: &mut impl ImageSource,
-) -> Result<T, BadImage> {
-    let mut bytes = [0; BYTES];
-    source.fill(&mut bytes)?;
-    let mut rest = bytes.as_slice();
-    let value = T::read(&mut rest)?;
-    if rest.is_empty() { Ok(value) } else { Err(BadImage::Trailing) }
-}
-
 /// That nothing comes any more.
 pub(crate) fn read_end(source: &mut impl ImageSource) -> Result<(), BadImage> {
     match source.fill(&mut [0]) {

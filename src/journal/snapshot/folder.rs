@@ -16,8 +16,8 @@ const NAME_DIGITS: usize = 20;
 const PART: &str = "part";
 /// The end of the name of a file that the journal has proved wrong.
 const WRONG: &str = "wrong";
-/// Read-model images kept: the newest, and the one before in case the newest is damaged. They are
-/// as large as everything that ever happened. State images are all kept, to look at the past from.
+/// Read-model images kept: the newest, and the one before in case the newest is damaged. State
+/// images are all kept, to look at the past from.
 pub const VIEWS_KEPT: usize = 2;
 /// Bytes after which a file being written is synced. A journal on the same disk waits for what
 /// stands before it, so it must never be much.

@@ -1,44 +1,58 @@
-//! What happened in each market, in the read model's image.
+//! What happened in each market, as it is packed and in the read model's image.
 
 use super::{Activity, ActivityRow};
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, room};
+use crate::exchange::ids::UserNo;
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::units::TimeMs;
+use crate::projection::history::chain::Place;
+use crate::projection::history::pack::{
+    pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
+};
+use crate::projection::history::stream::{Row, Streams};
+use crate::projection::history::{History, Kind};
 use crate::projection::image::Sizes;
 
-impl Imaged for ActivityRow {
-    #[inline]
-    fn write(&self, sink: &mut impl ImageSink) {
+impl Row for ActivityRow {
+    type Base = TimeMs;
+
+    const KIND: Kind = Kind::Activity;
+
+    fn base(&self) -> TimeMs {
+        self.time()
+    }
+
+    fn pack(&self, _: Place, before: &TimeMs, sink: &mut Vec<u8>) {
         match self {
             ActivityRow::Trade { outcome, stake, price, user, time } => {
                 1_u8.write(sink);
                 outcome.write(sink);
-                stake.write(sink);
+                pack_money(*stake, sink);
                 price.write(sink);
-                user.write(sink);
-                time.write(sink);
+                pack(u64::from(user.0), sink);
+                pack_time(*before, *time, sink);
             }
             ActivityRow::Moved { from, to, time } => {
                 2_u8.write(sink);
                 from.write(sink);
                 to.write(sink);
-                time.write(sink);
+                pack_time(*before, *time, sink);
             }
         }
     }
 
-    #[inline]
-    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+    fn unpack(_: Place, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
         match u8::read(source)? {
             1 => Ok(ActivityRow::Trade {
                 outcome: Imaged::read(source)?,
-                stake: Imaged::read(source)?,
+                stake: unpack_money(source)?,
                 price: Imaged::read(source)?,
-                user: Imaged::read(source)?,
-                time: Imaged::read(source)?,
+                user: UserNo(unpack_u32(source)?),
+                time: unpack_time(*before, source)?,
             }),
             2 => Ok(ActivityRow::Moved {
                 from: Imaged::read(source)?,
                 to: Imaged::read(source)?,
-                time: Imaged::read(source)?,
+                time: unpack_time(*before, source)?,
             }),
             _ => Err(BadImage::Value("ActivityRow")),
         }
@@ -46,32 +60,25 @@ impl Imaged for ActivityRow {
 }
 
 impl Activity {
-    /// Writes every market's rows.
+    /// Writes every market's newest rows.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         let Activity { markets } = self;
-        for rows in markets {
-            rows.write(sink);
-        }
+        markets.write(sink);
     }
 
     /// Reads them.
     pub(in crate::projection) fn read(
+        history: History,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<Activity, BadImage> {
-        let mut markets = Vec::with_capacity(sizes.markets);
-        for _ in 0..sizes.markets {
-            let count = read_count(source)?;
-            let mut rows = Vec::with_capacity(room::<ActivityRow>(count, source));
-            for _ in 0..count {
-                let row = ActivityRow::read(source)?;
-                if let ActivityRow::Trade { user, .. } = row {
-                    sizes.has_user(user)?;
-                }
-                rows.push(row);
-            }
-            markets.push(rows);
-        }
+        let check = |rows: &[ActivityRow]| {
+            rows.iter().try_for_each(|row| match row {
+                ActivityRow::Trade { user, .. } => sizes.has_user(*user),
+                ActivityRow::Moved { .. } => Ok(()),
+            })
+        };
+        let markets = Streams::read(history, sizes.markets, source, check)?;
         Ok(Activity { markets })
     }
 }

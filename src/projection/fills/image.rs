@@ -1,55 +1,78 @@
-//! Fills in the read model's image: user by user, oldest first, each with the place of its order
-//! among the user's orders.
+//! Fills as they are packed and in the read model's image.
 
-use super::{FillRow, Fills, Liquidity, UserFills};
-use crate::exchange::ids::{TradeId, TradeIndex, UserNo};
-use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, read_flat, room,
-    write_count,
+use super::{Fill, FillRow, Fills, Liquidity};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Side, Wording};
+use crate::exchange::ids::{MarketNo, OrderNo, TradeIndex};
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::units::{Lots, Sequence, TimeMs};
+use crate::projection::history::chain::{Links, Place};
+use crate::projection::history::pack::{
+    pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence, unpack_time,
+    unpack_u32,
 };
-use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
-use crate::projection::chain::{Chain, Place};
-use crate::projection::image::hold;
-use crate::projection::orders::image::Head;
+use crate::projection::history::stream::{Row, Streams};
+use crate::projection::history::{History, Kind};
+use crate::projection::image::Sizes;
 
-imaged_choice!(Liquidity { Maker = 1, Taker = 2 });
+/// Bits of the byte that says what was bought or sold, and how.
+const NO: u8 = 1;
+const SOLD: u8 = 1 << 1;
+const TOOK: u8 = 1 << 2;
 
-/// What a fill says that its order does not. The rest of its id is the time and the sequence.
-struct FlatFill {
-    order: Place,
-    index: TradeIndex,
-    price: Tick,
-    quantity: Lots,
-    liquidity: Liquidity,
-    fee: Money,
-    time: TimeMs,
-    sequence: Sequence,
-}
+impl Row for Fill {
+    type Base = (Sequence, TimeMs);
 
-imaged!(FlatFill { order, index, price, quantity, liquidity, fee, time, sequence });
+    const KIND: Kind = Kind::Fills;
 
-/// A fill leads to an order that is not there.
-const NO_ORDER: BadImage = BadImage::Contradiction("an order that does not exist");
-
-/// Bytes of a [`FlatFill`].
-const FLAT_BYTES: usize = 42;
-
-impl FlatFill {
-    fn of(row: &FillRow, order: Place) -> FlatFill {
-        // The order says its number, the market and the wording.
-        let FillRow { id, order: _, market: _, wording: _, price, quantity, liquidity, .. } = *row;
-        let FillRow { fee, time, sequence, .. } = *row;
-        FlatFill { order, index: id.index(), price, quantity, liquidity, fee, time, sequence }
+    fn base(&self) -> Self::Base {
+        (self.row.sequence, self.row.time)
     }
 
-    fn row(&self, heads: &[Head]) -> Result<FillRow, BadImage> {
-        let FlatFill { order, index, price, quantity, liquidity, fee, time, sequence } = *self;
-        let Head { no, market, wording } = *heads.get(order as usize).ok_or(NO_ORDER)?;
-        let id = TradeId::of(time, sequence, index);
-        hold(id.index() == index, "a trade with an index that ids cannot hold")?;
-        Ok(FillRow {
-            id,
-            order: no,
+    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+        let Fill { row, of_order, in_market } = self;
+        let FillRow { index, order, placed, market, wording, .. } = row;
+        let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;
+        pack_sequence(before.0, *sequence, sink);
+        pack_time(before.1, *time, sink);
+        pack(u64::from(index.0), sink);
+        pack_sequence(*sequence, order.0, sink);
+        pack_time(*time, *placed, sink);
+        pack(u64::from(market.0), sink);
+        let mut bits = if wording.outcome == Outcome::No { NO } else { 0 };
+        bits |= if wording.side == Side::Sell { SOLD } else { 0 };
+        bits |= if *liquidity == Liquidity::Taker { TOOK } else { 0 };
+        bits.write(sink);
+        price.write(sink);
+        pack(quantity.get(), sink);
+        pack_money(*fee, sink);
+        of_order.pack(place, sink);
+        in_market.pack(place, sink);
+    }
+
+    fn unpack(place: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+        let sequence = unpack_sequence(before.0, source)?;
+        let time = unpack_time(before.1, source)?;
+        let index = TradeIndex(unpack_u32(source)?);
+        let order = OrderNo(unpack_sequence(sequence, source)?);
+        let placed = unpack_time(time, source)?;
+        let market = MarketNo(unpack_u32(source)?);
+        let bits = u8::read(source)?;
+        if bits > NO | SOLD | TOOK {
+            return Err(BadImage::Value("fill"));
+        }
+        let wording = Wording {
+            outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
+            side: if bits & SOLD == 0 { Side::Buy } else { Side::Sell },
+        };
+        let liquidity = if bits & TOOK == 0 { Liquidity::Maker } else { Liquidity::Taker };
+        let price = Imaged::read(source)?;
+        let quantity = Lots::new(unpack(source)?);
+        let fee = unpack_money(source)?;
+        let row = FillRow {
+            index,
+            order,
+            placed,
             market,
             wording,
             price,
@@ -58,58 +81,27 @@ impl FlatFill {
             fee,
             time,
             sequence,
-        })
+        };
+        let of_order = Links::unpack(place, source)?;
+        Ok(Fill { row, of_order, in_market: Links::unpack(place, source)? })
     }
 }
 
 impl Fills {
-    /// Writes a user's fills. `chains` are those of the user's orders, in order of placing.
-    pub(in crate::projection) fn write_of(
-        &self,
-        user: UserNo,
-        chains: impl Iterator<Item = Chain>,
-        sink: &mut impl ImageSink,
-    ) {
-        // Markets find their rows by what the orders say.
-        let Fills { of, by_market: _ } = self;
-        let none = UserFills::default();
-        let UserFills { rows, links } = of.get(user.index()).unwrap_or(&none);
-        let mut orders = vec![Place::MAX; rows.len()];
-        let link = |fill: Place| links.get(fill as usize).map(|links| links.of_order);
-        for (order, chain) in (0..).zip(chains) {
-            for fill in chain.places(link) {
-                if let Some(of_fill) = orders.get_mut(fill as usize) {
-                    *of_fill = order;
-                }
-            }
-        }
-        write_count(rows.len(), sink);
-        for (row, order) in rows.iter().zip(orders) {
-            FlatFill::of(row, order).write(sink);
-        }
+    /// Writes every user's newest fills.
+    pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
+        let Fills { users } = self;
+        users.write(sink);
     }
 
-    /// Reads the next user's fills. `heads` and `chains` are those of the user's orders; the
-    /// chains are empty, and become what they were.
-    pub(in crate::projection) fn read_of(
-        &mut self,
-        user: UserNo,
-        heads: &[Head],
-        chains: &mut [&mut Chain],
+    /// Reads them.
+    pub(in crate::projection) fn read(
+        history: History,
+        sizes: Sizes,
         source: &mut impl ImageSource,
-    ) -> Result<(), BadImage> {
-        self.add_user();
-        let count = read_count(source)?;
-        if let Some(UserFills { rows, links }) = self.of.last_mut() {
-            rows.reserve(room::<FillRow>(count, source));
-            links.reserve(room::<FillRow>(count, source));
-        }
-        for _ in 0..count {
-            let flat: FlatFill = read_flat::<FLAT_BYTES, _>(source)?;
-            let chain = chains.get_mut(flat.order as usize).ok_or(NO_ORDER)?;
-            let added = self.add(user, flat.row(heads)?, chain);
-            added.map_err(|_| BadImage::Contradiction("too many fills"))?;
-        }
-        Ok(())
+    ) -> Result<Fills, BadImage> {
+        let check =
+            |fills: &[Fill]| fills.iter().try_for_each(|fill| sizes.has_market(fill.row.market));
+        Ok(Fills { users: Streams::read(history, sizes.users, source, check)? })
     }
 }

@@ -1,207 +1,203 @@
-//! Orders in the read model's image: every row in order of its number, then the fills.
+//! Orders in the read model's image: those that stand whole, the newest of each user packed.
 
-use super::{OrderRow, OrderStatus, Orders, Own, OwnPlace, Slot, Standing, UserOrders};
-use crate::exchange::command::Wording;
-use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use rustc_hash::FxHashMap;
+
+use super::names::Names;
+use super::page::{OrderPage, Terms};
+use super::row::{OrderRow, OrderStatus};
+use super::standing::Standing;
+use super::{InMarket, Orders, UserOrders};
+use crate::exchange::ids::{OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, read_flat, room,
-    write_count,
+    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, write_count,
 };
-use crate::exchange::units::TimeMs;
-use crate::projection::chain::Chain;
-use crate::projection::image::{BATCH, NO_USER, Sizes, hold};
+use crate::exchange::units::Sequence;
+use crate::projection::fills::Fills;
+use crate::projection::history::History;
+use crate::projection::history::chain::Chain;
+use crate::projection::history::stream::{Tail, read_bytes, write_bytes};
+use crate::projection::image::{NO_USER, Sizes, hold};
 
 imaged_choice!(OrderStatus { Open = 1, PartiallyFilled = 2, Filled = 3, Cancelled = 4 });
+imaged!(OrderRow {
+    no,
+    user,
+    market,
+    wording,
+    price,
+    quantity,
+    filled,
+    remaining,
+    cancelled,
+    filled_cost,
+    status,
+    cancel_reason,
+    time_in_force,
+    created_at,
+    updated_at,
+    client_id,
+});
+imaged!(Standing {
+    user,
+    market,
+    wording,
+    price,
+    quantity,
+    filled,
+    remaining,
+    filled_cost,
+    time_in_force,
+    created_at,
+    updated_at,
+    place,
+    fills,
+});
+imaged!(InMarket { orders, fills });
 
-impl Imaged for OrderRow {
-    #[inline]
+impl Imaged for Chain {
     fn write(&self, sink: &mut impl ImageSink) {
-        // The id follows from the number and the time of placing.
-        let OrderRow {
-            no,
-            id: _,
-            user,
-            market,
-            wording,
-            price,
-            quantity,
-            filled,
-            remaining,
-            cancelled,
-            filled_cost,
-            status,
-            cancel_reason,
-            time_in_force,
-            created_at,
-            updated_at,
-        } = self;
-        no.write(sink);
-        user.write(sink);
-        market.write(sink);
-        wording.write(sink);
-        price.write(sink);
-        quantity.write(sink);
-        filled.write(sink);
-        remaining.write(sink);
-        cancelled.write(sink);
-        filled_cost.write(sink);
-        status.write(sink);
-        cancel_reason.write(sink);
-        time_in_force.write(sink);
-        created_at.write(sink);
-        updated_at.write(sink);
+        self.pack(sink);
     }
 
-    #[inline]
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let no = OrderNo::read(source)?;
-        let mut row = OrderRow {
-            no,
-            id: no.id(TimeMs::default()),
-            user: Imaged::read(source)?,
-            market: Imaged::read(source)?,
-            wording: Imaged::read(source)?,
-            price: Imaged::read(source)?,
-            quantity: Imaged::read(source)?,
-            filled: Imaged::read(source)?,
-            remaining: Imaged::read(source)?,
-            cancelled: Imaged::read(source)?,
-            filled_cost: Imaged::read(source)?,
-            status: Imaged::read(source)?,
-            cancel_reason: Imaged::read(source)?,
-            time_in_force: Imaged::read(source)?,
-            created_at: Imaged::read(source)?,
-            updated_at: Imaged::read(source)?,
-        };
-        row.id = no.id(row.created_at);
-        Ok(row)
+        Chain::unpack(source)
     }
-}
-
-/// Bytes of a row.
-const ROW_BYTES: usize = 86;
-
-/// What an order says about its fills.
-#[derive(Clone, Copy)]
-pub(in crate::projection) struct Head {
-    pub no: OrderNo,
-    pub market: MarketNo,
-    pub wording: Wording,
-}
-
-/// What is known of a user's orders while they are read; what follows is close together in memory
-/// for one user, as the rows are not.
-#[derive(Default)]
-struct Reading {
-    heads: Vec<Head>,
-    open: Vec<Slot>,
 }
 
 impl Orders {
-    /// Writes every order, then user by user the fills, each with the place of its order among
-    /// the user's.
+    /// Writes the orders that stand, then user by user and market by market what leads to the
+    /// rest, and the newest of it.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        // Whose the rows are and which stand is told by the rows.
-        let Orders {
-            rows,
-            links: _,
-            open: _,
-            users,
-            by_market: _,
-            client_ids,
-            by_client_id: _,
-            fills,
-        } = self;
-        rows.write(sink);
-        for (number, orders) in (0..).zip(users) {
-            fills.write_of(UserNo(number), orders.all.iter().map(|own| own.fills), sink);
+        // Who looks at what the latest record did does so before the next.
+        let Orders { history: _, open, users, markets, late, late_count, .. } = self;
+        let Orders { just_ended: _, newest, fills, .. } = self;
+        newest.map_or(Sequence::ZERO, |no| no.0).write(sink);
+        for own in users {
+            own.write(sink);
         }
-        let named = rows.iter().filter_map(|row| Some((row.no, client_ids.get(&row.no)?)));
-        write_count(client_ids.len(), sink);
-        for (order, id) in named {
-            order.write(sink);
-            id.write(sink);
+        let sorted = open.sorted();
+        write_count(sorted.len(), sink);
+        for (no, standing) in sorted {
+            no.write(sink);
+            standing.write(sink);
+            open.name(no).write(sink);
         }
+        for users in markets {
+            let mut sorted: Vec<(&UserNo, &InMarket)> = users.iter().collect();
+            sorted.sort_unstable_by_key(|(user, _)| **user);
+            write_count(sorted.len(), sink);
+            for (user, there) in sorted {
+                user.write(sink);
+                there.write(sink);
+            }
+        }
+        late_count.write(sink);
+        write_count(late.len(), sink);
+        for ((user, page), endings) in late {
+            user.write(sink);
+            page.write(sink);
+            write_bytes(endings, sink);
+        }
+        fills.write(sink);
     }
 
     /// Reads them.
     pub(in crate::projection) fn read(
+        history: History,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<Orders, BadImage> {
-        let mut orders = Orders::default();
-        orders.users.resize_with(sizes.users, UserOrders::default);
-        let mut reading: Vec<Reading> = Vec::new();
-        reading.resize_with(sizes.users, Reading::default);
-        let mut open = Vec::new();
-        let (count, mut last) = (read_count(source)?, None);
-        orders.rows.reserve(room::<OrderRow>(count, source));
-        while orders.rows.len() < count {
-            let start = orders.rows.len();
-            for _ in start..count.min(start.saturating_add(BATCH)) {
-                let row: OrderRow = read_flat::<ROW_BYTES, _>(source)?;
-                hold(last.is_none_or(|last| last < row.no), "orders out of order")?;
-                last = Some(row.no);
-                sizes.has_market(row.market)?;
-                orders.rows.push(row);
+        let newest = Some(OrderNo(Sequence::read(source)?)).filter(|no| no.0 > Sequence::ZERO);
+        let mut orders = Orders { newest, ..Orders::on(history.clone()) };
+        for _ in 0..sizes.users {
+            let own = UserOrders::read(history.rows_per_page(), sizes, source)?;
+            hold(own.tail.base().0 <= orders.newest_sequence(), "an order newer than the newest")?;
+            orders.users.push(own);
+            orders.open.add_user();
+        }
+        orders.read_open(sizes, source)?;
+        for _ in 0..sizes.markets {
+            let (mut users, mut before) = (FxHashMap::default(), None);
+            for _ in 0..read_count(source)? {
+                let user = UserNo::read(source)?;
+                sizes.has_user(user)?;
+                hold(before < Some(user), "users of a market out of order")?;
+                before = Some(user);
+                users.insert(user, InMarket::read(source)?);
             }
-            orders.link(start, &mut reading, &mut open)?;
+            orders.markets.push(users);
         }
-        orders.open.reserve(open.len());
-        orders.open.extend(open);
-        for ((user, owner), reading) in sizes.users().zip(&mut orders.users).zip(reading) {
-            // A set is made of a whole list faster than slot by slot.
-            owner.open = reading.open.into_iter().collect();
-            let chains = owner.all.iter_mut().map(|own| &mut own.fills);
-            let mut chains: Vec<&mut Chain> = chains.collect();
-            orders.fills.read_of(user, &reading.heads, &mut chains, source)?;
-        }
-        orders.read_names(source)?;
+        orders.read_late(sizes, source)?;
+        orders.fills = Fills::read(history, sizes, source)?;
         Ok(orders)
     }
 
-    /// Reads the names that owners gave to their orders.
-    fn read_names(&mut self, source: &mut impl ImageSource) -> Result<(), BadImage> {
-        let mut last = None;
+    fn newest_sequence(&self) -> Sequence {
+        self.newest.map_or(Sequence::ZERO, |no| no.0)
+    }
+
+    fn read_open(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let mut before = None;
         for _ in 0..read_count(source)? {
-            let (order, id) = (OrderNo::read(source)?, Token::read(source)?);
-            hold(last < Some(order), "named orders out of order")?;
-            last = Some(order);
-            let slot = self.rows.binary_search_by_key(&order, |row| row.no);
-            let slot = slot.ok().and_then(|slot| Some((Slot::try_from(slot).ok()?, slot)));
-            let (slot, index) = slot.ok_or(BadImage::Contradiction("a name of no order"))?;
-            let user = self.rows.get(index).map(|row| row.user);
-            let user = user.ok_or(BadImage::Contradiction("a name of no order"))?;
-            self.client_ids.insert(order, id);
-            self.by_client_id.insert((user, id), slot);
+            let (no, standing) = (OrderNo::read(source)?, Standing::read(source)?);
+            hold(before < Some(no), "open orders out of order")?;
+            before = Some(no);
+            sizes.has_market(standing.market)?;
+            let own = self.users.get(standing.user.index()).ok_or(NO_USER)?;
+            hold(standing.place < own.tail.count(), "an open order after the newest")?;
+            let added = self.open.add(no, standing, Imaged::read(source)?);
+            added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
         }
         Ok(())
     }
 
-    /// Puts the rows from `start` on where they can be looked up.
-    fn link(
-        &mut self,
-        start: usize,
-        reading: &mut [Reading],
-        open: &mut Vec<(OrderNo, Standing)>,
-    ) -> Result<(), BadImage> {
-        let too_many = |_| BadImage::Contradiction("too many orders");
-        for (index, row) in self.rows.iter().enumerate().skip(start) {
-            let slot = Slot::try_from(index).map_err(too_many)?;
-            let user = row.user.index();
-            let owner = self.users.get_mut(user).ok_or(NO_USER)?;
-            let reading = reading.get_mut(user).ok_or(NO_USER)?;
-            let own = OwnPlace::try_from(owner.all.len()).map_err(too_many)?;
-            owner.all.push(Own { slot, fills: Chain::default() });
-            let OrderRow { no, market, wording, .. } = *row;
-            reading.heads.push(Head { no, market, wording });
-            let in_market = self.by_market.entry((row.user, market)).or_default();
-            self.links.push(in_market.push(slot));
-            if row.status.open() {
-                reading.open.push(slot);
-                open.push((no, Standing { slot, own }));
-            }
+    fn read_late(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        self.late_count = Imaged::read(source)?;
+        let mut before = None;
+        for _ in 0..read_count(source)? {
+            let (user, page) = (UserNo::read(source)?, u32::read(source)?);
+            sizes.has_user(user)?;
+            hold(before < Some((user, page)), "late endings out of order")?;
+            before = Some((user, page));
+            self.late.insert((user, page), read_bytes(source)?);
         }
         Ok(())
+    }
+}
+
+impl UserOrders {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let UserOrders { tail, endings, names } = self;
+        tail.write(sink);
+        write_bytes(endings, sink);
+        names.write(sink);
+    }
+
+    fn read(
+        rows: u32,
+        sizes: Sizes,
+        source: &mut impl ImageSource,
+    ) -> Result<UserOrders, BadImage> {
+        let (tail, terms): (Tail<Terms>, Vec<Terms>) = Tail::read(rows, source)?;
+        let ordered = terms.is_sorted_by(|a, b| a.no < b.no);
+        hold(ordered, "orders out of order")?;
+        terms.iter().try_for_each(|terms| sizes.has_market(terms.market))?;
+        let endings = read_bytes(source)?;
+        let mut page = OrderPage { terms, ..OrderPage::default() };
+        page.end(&endings)?;
+        Ok(UserOrders { tail, endings, names: Names::read(source)? })
+    }
+}
+
+impl Imaged for Option<Token> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        self.is_some().write(sink);
+        if let Some(name) = self {
+            name.write(sink);
+        }
+    }
+
+    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        bool::read(source)?.then(|| Token::read(source)).transpose()
     }
 }

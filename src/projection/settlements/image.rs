@@ -1,33 +1,66 @@
-//! Settlements in the read model's image: user by user, oldest first.
+//! Settlements as they are packed and in the read model's image.
 
 use super::{SettlementRow, Settlements};
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged, imaged};
+use crate::exchange::ids::MarketNo;
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::units::{Lots, MoneySum, Sequence, TimeMs};
+use crate::projection::history::chain::Place;
+use crate::projection::history::pack::{
+    pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money, unpack_sequence,
+    unpack_signed, unpack_time, unpack_u32,
+};
+use crate::projection::history::stream::{Row, Streams};
+use crate::projection::history::{History, Kind};
 use crate::projection::image::Sizes;
 
-imaged!(SettlementRow { market, outcome, quantity, payout, realised, time, sequence });
+impl Row for SettlementRow {
+    type Base = (Sequence, TimeMs);
+
+    const KIND: Kind = Kind::Settlements;
+
+    fn base(&self) -> Self::Base {
+        (self.sequence, self.time)
+    }
+
+    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+        let SettlementRow { market, outcome, quantity, payout, realised, time, sequence } = self;
+        pack_sequence(before.0, *sequence, sink);
+        pack_time(before.1, *time, sink);
+        pack(u64::from(market.0), sink);
+        outcome.write(sink);
+        pack(quantity.get(), sink);
+        pack_money(*payout, sink);
+        pack_signed(realised.get(), sink);
+    }
+
+    fn unpack(_: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+        Ok(SettlementRow {
+            sequence: unpack_sequence(before.0, source)?,
+            time: unpack_time(before.1, source)?,
+            market: MarketNo(unpack_u32(source)?),
+            outcome: Imaged::read(source)?,
+            quantity: Lots::new(unpack(source)?),
+            payout: unpack_money(source)?,
+            realised: MoneySum::new(unpack_signed(source)?),
+        })
+    }
+}
 
 impl Settlements {
-    /// Writes every user's rows.
+    /// Writes every user's newest rows.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         let Settlements { users } = self;
-        for rows in users {
-            rows.write(sink);
-        }
+        users.write(sink);
     }
 
     /// Reads them.
     pub(in crate::projection) fn read(
+        history: History,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<Settlements, BadImage> {
-        let mut settlements = Settlements::default();
-        for _ in 0..sizes.users {
-            let rows: Vec<SettlementRow> = Imaged::read(source)?;
-            for row in &rows {
-                sizes.has_market(row.market)?;
-            }
-            settlements.users.push(rows);
-        }
-        Ok(settlements)
+        let check =
+            |rows: &[SettlementRow]| rows.iter().try_for_each(|row| sizes.has_market(row.market));
+        Ok(Settlements { users: Streams::read(history, sizes.users, source, check)? })
     }
 }

@@ -1,18 +1,30 @@
-//! Statements in the read model's image: user by user, oldest line first.
+//! Changes of money as they are packed and in the read model's image.
 
-use super::{Cause, Line, Statements};
-use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, room,
-};
+use super::{Cause, Change, Statements, Subject};
+use crate::exchange::ids::{EventNo, MarketNo, OrderNo};
+use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::units::{Money, Sequence, TimeMs};
 use crate::projection::accounts::Balance;
+use crate::projection::history::chain::Place;
+use crate::projection::history::pack::{
+    pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence, unpack_time,
+    unpack_u32,
+};
+use crate::projection::history::stream::{Row, Streams};
+use crate::projection::history::{History, Kind};
 use crate::projection::image::{Sizes, hold};
 
-imaged!(Line { sequence, time, cause, after });
+/// What a change is packed beside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Before {
+    sequence: Sequence,
+    time: TimeMs,
+    pub(super) after: Balance,
+}
 
-impl Imaged for Cause {
-    #[inline]
-    fn write(&self, sink: &mut impl ImageSink) {
-        let code: u8 = match self {
+impl Cause {
+    const fn code(self) -> u8 {
+        match self {
             Cause::Deposited => 1,
             Cause::Withdrawn => 2,
             Cause::Reserved(_) => 3,
@@ -24,72 +36,120 @@ impl Imaged for Cause {
             Cause::Voided(_) => 9,
             Cause::Fee(_) => 10,
             Cause::Converted(_) => 11,
-        };
-        code.write(sink);
-        if let Some(order) = self.order() {
-            order.write(sink);
-        }
-        if let Some(market) = self.paying_market() {
-            market.write(sink);
-        }
-        if let Some(event) = self.event() {
-            event.write(sink);
         }
     }
 
-    #[inline]
-    fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        Ok(match u8::read(source)? {
+    fn pack(self, at: (Sequence, TimeMs), sink: &mut Vec<u8>) {
+        self.code().write(sink);
+        if let Some(Subject { order, placed, market }) = self.subject() {
+            pack_sequence(at.0, order.0, sink);
+            pack_time(at.1, placed, sink);
+            pack(u64::from(market.0), sink);
+        }
+        if let Some(market) = self.paying_market() {
+            pack(u64::from(market.0), sink);
+        }
+        if let Some(event) = self.event() {
+            pack(u64::from(event.0), sink);
+        }
+    }
+
+    fn unpack(at: (Sequence, TimeMs), source: &mut &[u8]) -> Result<Self, BadImage> {
+        let code = u8::read(source)?;
+        let about = |source: &mut &[u8]| {
+            Ok::<_, BadImage>(Subject {
+                order: OrderNo(unpack_sequence(at.0, source)?),
+                placed: unpack_time(at.1, source)?,
+                market: MarketNo(unpack_u32(source)?),
+            })
+        };
+        Ok(match code {
             1 => Cause::Deposited,
             2 => Cause::Withdrawn,
-            3 => Cause::Reserved(Imaged::read(source)?),
-            4 => Cause::Released(Imaged::read(source)?),
-            5 => Cause::Amended(Imaged::read(source)?),
-            6 => Cause::Traded(Imaged::read(source)?),
-            7 => Cause::Merged(Imaged::read(source)?),
-            8 => Cause::Settled(Imaged::read(source)?),
-            9 => Cause::Voided(Imaged::read(source)?),
-            10 => Cause::Fee(Imaged::read(source)?),
-            11 => Cause::Converted(Imaged::read(source)?),
+            3 => Cause::Reserved(about(source)?),
+            4 => Cause::Released(about(source)?),
+            5 => Cause::Amended(about(source)?),
+            6 => Cause::Traded(about(source)?),
+            7 => Cause::Merged(about(source)?),
+            8 => Cause::Settled(MarketNo(unpack_u32(source)?)),
+            9 => Cause::Voided(MarketNo(unpack_u32(source)?)),
+            10 => Cause::Fee(about(source)?),
+            11 => Cause::Converted(EventNo(unpack_u32(source)?)),
             _ => return Err(BadImage::Value("Cause")),
         })
     }
 }
 
+impl Row for Change {
+    type Base = Before;
+
+    const KIND: Kind = Kind::Changes;
+
+    fn base(&self) -> Before {
+        Before { sequence: self.sequence, time: self.time, after: self.after }
+    }
+
+    fn pack(&self, _: Place, before: &Before, sink: &mut Vec<u8>) {
+        // The number follows from the place, and how the account stood before from the changes.
+        let Change { number: _, sequence, time, cause, available, reserved, after } = self;
+        pack_sequence(before.sequence, *sequence, sink);
+        pack_time(before.time, *time, sink);
+        cause.pack((*sequence, *time), sink);
+        pack_money(*available, sink);
+        pack_money(*reserved, sink);
+        pack_beside(before.after.available, *available, after.available, sink);
+        pack_beside(before.after.reserved, *reserved, after.reserved, sink);
+    }
+
+    fn unpack(place: Place, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
+        let sequence = unpack_sequence(before.sequence, source)?;
+        let time = unpack_time(before.time, source)?;
+        let cause = Cause::unpack((sequence, time), source)?;
+        let (available, reserved) = (unpack_money(source)?, unpack_money(source)?);
+        let after = Balance {
+            available: unpack_beside(before.after.available, available, source)?,
+            reserved: unpack_beside(before.after.reserved, reserved, source)?,
+        };
+        let number = u64::from(place).saturating_add(1);
+        Ok(Change { number, sequence, time, cause, available, reserved, after })
+    }
+}
+
+/// How an amount stands after a change: nothing, unless it is the first on its page.
+fn pack_beside(before: Money, change: Money, after: Money, sink: &mut Vec<u8>) {
+    let expected = before.get().wrapping_add(change.get());
+    pack_money(Money::new(after.get().wrapping_sub(expected)), sink);
+}
+
+fn unpack_beside(before: Money, change: Money, source: &mut &[u8]) -> Result<Money, BadImage> {
+    let expected = before.get().wrapping_add(change.get());
+    Ok(Money::new(expected.wrapping_add(unpack_money(source)?.get())))
+}
+
 impl Statements {
-    /// Writes every user's lines.
+    /// Writes every account's newest changes.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         let Statements { users } = self;
-        for lines in users {
-            lines.write(sink);
-        }
+        users.write(sink);
     }
 
     /// Reads them.
     pub(in crate::projection) fn read(
+        history: History,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<Statements, BadImage> {
-        let mut statements = Statements { users: Vec::with_capacity(sizes.users) };
-        for _ in 0..sizes.users {
-            let count = read_count(source)?;
-            let mut lines: Vec<Line> = Vec::with_capacity(room::<Line>(count, source));
-            for _ in 0..count {
-                let line = Line::read(source)?;
-                if let Some(market) = line.cause.paying_market() {
-                    sizes.has_market(market)?;
-                }
-                let before = lines.last();
-                hold(
-                    before.is_none_or(|before| before.sequence <= line.sequence),
-                    "lines out of order",
-                )?;
-                let changed = before.map_or_else(Balance::default, |before| before.after);
-                hold(changed != line.after, "a line that changes nothing")?;
-                lines.push(line);
+        let check = |changes: &[Change]| {
+            for change in changes {
+                let market = change.cause.subject().map(|subject| subject.market);
+                let market = market.or(change.cause.paying_market());
+                market.map_or(Ok(()), |market| sizes.has_market(market))?;
+                let moved = change.available != Money::ZERO || change.reserved != Money::ZERO;
+                hold(moved, "a change that changes nothing")?;
             }
-            statements.users.push(lines);
-        }
-        Ok(statements)
+            let ordered = changes.is_sorted_by(|a, b| a.sequence <= b.sequence);
+            hold(ordered, "changes out of order")
+        };
+        Ok(Statements { users: Streams::read(history, sizes.users, source, check)? })
     }
 }

@@ -2,7 +2,7 @@
 //! command does not compile without its JSON.
 
 use super::{
-    CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OutcomeTextJson,
+    CommandJson, EventRevisionJson, Id, MarketRevisionJson, OnceJson, OrdersNamed, OutcomeTextJson,
     PlaceOrderJson,
 };
 use crate::api::wire::catalogue::LocalizedJson;
@@ -24,6 +24,7 @@ use crate::projection::ReadModel;
 /// A record, and who is who in it.
 pub struct Reading<'v, 'a> {
     pub view: &'v ReadModel,
+    pub orders: &'v OrdersNamed,
     pub record: &'a Record,
 }
 
@@ -70,13 +71,13 @@ impl<'a> Reading<'_, 'a> {
             }
             C::PlaceOrder(terms) => J::PlaceOrder(Box::new(self.place_order(terms))),
             C::AmendOrder { user, order, price, quantity } => J::AmendOrder {
-                order_id: self.order(*order),
+                order_id: self.order(*user, *order),
                 user_id: self.user(*user),
                 price: price.map(Text),
                 quantity: quantity.map(Text),
             },
             C::CancelOrder { user, order } => {
-                J::CancelOrder { order_id: self.order(*order), user_id: self.user(*user) }
+                J::CancelOrder { order_id: self.order(*user, *order), user_id: self.user(*user) }
             }
             C::CancelOrders { user, market } => J::CancelOrders {
                 user_id: self.user(*user),
@@ -191,7 +192,7 @@ impl<'a> Reading<'_, 'a> {
             TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
         };
         PlaceOrderJson {
-            order_id: self.order(OrderNo(self.record.sequence)),
+            order_id: self.order(terms.user, OrderNo(self.record.sequence)),
             user_id: self.user(terms.user),
             market_id: self.market(terms.market),
             outcome_id: OutcomeId(terms.wording.outcome),
@@ -244,8 +245,8 @@ impl<'a> Reading<'_, 'a> {
         self.view.catalogue.market(market).map(|row| Text(row.id))
     }
 
-    fn order(&self, order: OrderNo) -> Id<OrderId> {
-        self.view.orders.order(order).map(|row| Text(row.id))
+    fn order(&self, user: UserNo, order: OrderNo) -> Id<OrderId> {
+        self.orders.id(user, order).map(Text)
     }
 
     fn categories(&self, categories: &[CategoryNo]) -> Vec<Id<CategoryId>> {

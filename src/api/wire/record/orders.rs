@@ -1,0 +1,50 @@
+//! The ids of the orders that records name by their numbers.
+
+use std::collections::BTreeMap;
+
+use crate::exchange::command::{Command, Record};
+use crate::exchange::ids::{OrderId, OrderNo, UserNo};
+use crate::projection::ReadModel;
+use crate::projection::history::HistoryError;
+use crate::projection::orders::OrderIds;
+
+/// The orders that some records are about, by user and number, and their ids once looked up.
+#[derive(Debug)]
+pub struct OrdersNamed {
+    users: BTreeMap<UserNo, OrderIds>,
+    ids: BTreeMap<(UserNo, OrderNo), Option<OrderId>>,
+}
+
+impl OrdersNamed {
+    /// Those of these records.
+    pub fn of(view: &ReadModel, records: &[Record]) -> OrdersNamed {
+        let named = records.iter().filter_map(|record| match &record.command {
+            Command::PlaceOrder(terms) => Some((terms.user, OrderNo(record.sequence))),
+            Command::AmendOrder { user, order, .. } | Command::CancelOrder { user, order } => {
+                Some((*user, *order))
+            }
+            _ => None,
+        });
+        let ids: BTreeMap<_, _> = named.map(|named| (named, None)).collect();
+        let users = ids.keys().map(|(user, _)| (*user, view.orders.ids(*user))).collect();
+        OrdersNamed { users, ids }
+    }
+
+    /// Looks their ids up, which may take a while.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn look_up(&mut self) -> Result<(), HistoryError> {
+        for ((user, order), id) in &mut self.ids {
+            if let Some(user) = self.users.get_mut(user) {
+                *id = user.id(*order)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of an order; `None` if it is not one of this user's.
+    pub fn id(&self, user: UserNo, order: OrderNo) -> Option<OrderId> {
+        self.ids.get(&(user, order)).copied().flatten()
+    }
+}

@@ -1,0 +1,178 @@
+//! History on disk: the shelf of a running venue's read model, and which snapshots of it may be
+//! started from.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::exchange::units::Sequence;
+use crate::journal::pages::PageStore;
+use crate::journal::snapshot::Point;
+use crate::journal::store::StoreError;
+use crate::projection::history::shelf::Shelf;
+use crate::projection::history::{History, HistoryError, PageKey, ROWS_PER_PAGE};
+
+/// Bytes put on the shelf after which they are synced. A journal on the same disk waits for what
+/// stands before it, so it must never be much.
+const SYNC_EVERY_BYTES: u64 = 8 << 20;
+/// First byte of the keys of what is vouched for; those of pages begin with higher ones.
+const VOUCHED: u8 = 0;
+
+/// Why history up to a record cannot be vouched for.
+#[derive(Debug, thiserror::Error)]
+pub enum NotVouched {
+    /// Something could not be put on the shelf since the start.
+    #[error("HISTORY_FAILED: a page could not be put away; the next start makes it anew")]
+    Failed,
+    /// The shelf fails.
+    #[error("HISTORY_STORE: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// A data directory's history. Clones share it.
+#[derive(Debug, Clone)]
+pub struct HistoryStore {
+    kept: Arc<Kept>,
+    rows: NonZeroU32,
+}
+
+#[derive(Debug)]
+struct Kept {
+    pages: PageStore,
+    /// The last record whose pages are on the shelf.
+    folded: AtomicU64,
+    /// Bytes put there since the last sync.
+    unsynced: AtomicU64,
+    failed: AtomicBool,
+}
+
+impl HistoryStore {
+    /// The history of a data directory whose journal is open. What cannot be opened is taken away
+    /// and begun anew: the journal has it all.
+    ///
+    /// # Errors
+    /// No place can be made for it.
+    pub fn open(data: &Path) -> Result<HistoryStore, StoreError> {
+        HistoryStore::open_paged(data, ROWS_PER_PAGE)
+    }
+
+    /// The same with pages of another length.
+    ///
+    /// # Errors
+    /// As [`open`](HistoryStore::open).
+    pub fn open_paged(data: &Path, rows: NonZeroU32) -> Result<HistoryStore, StoreError> {
+        let pages = PageStore::open(data).or_else(|error| {
+            tracing::error!(
+                %error, "history cannot be opened; it is made anew from the whole journal"
+            );
+            PageStore::remove(data).map_err(|_| error)?;
+            PageStore::open(data)
+        })?;
+        let (folded, unsynced) = (AtomicU64::new(0), AtomicU64::new(0));
+        let kept = Kept { pages, folded, unsynced, failed: AtomicBool::new(false) };
+        Ok(HistoryStore { kept: Arc::new(kept), rows })
+    }
+
+    /// Where a read model puts its pages.
+    pub fn history(&self) -> History {
+        History::on(Arc::clone(&self.kept) as Arc<dyn Shelf>).paged(self.rows)
+    }
+
+    /// Where a read model puts pages that are here already.
+    pub fn elsewhere(&self) -> History {
+        History::nowhere().paged(self.rows)
+    }
+
+    /// Notes that the pages up to a record are here.
+    pub fn folded(&self, through: Sequence) {
+        self.kept.folded.store(through.get(), Ordering::Release);
+    }
+
+    /// The last record whose pages are here.
+    pub fn through(&self) -> Sequence {
+        Sequence::new(self.kept.folded.load(Ordering::Acquire))
+    }
+
+    /// Has what was put here on disk, if it is much by now.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn sync_much(&self) -> Result<(), StoreError> {
+        if self.kept.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.kept.unsynced.store(0, Ordering::Release);
+        self.kept.pages.sync()
+    }
+
+    /// Has all pages of the records up to a snapshot's on disk, and remembers that they are those
+    /// of its journal. They must be here by now.
+    ///
+    /// # Errors
+    /// They are not all here, or cannot be made durable.
+    pub fn vouch(&self, point: &Point) -> Result<(), NotVouched> {
+        if self.kept.failed.load(Ordering::Acquire) {
+            return Err(NotVouched::Failed);
+        }
+        self.sync()?;
+        self.kept.pages.put(&vouched_key(point.sequence), &point.chain.0)?;
+        self.sync()?;
+        Ok(())
+    }
+
+    /// Whether the pages up to a snapshot's record are here.
+    pub fn vouches(&self, point: &Point) -> bool {
+        let found = self.kept.pages.get(&vouched_key(point.sequence));
+        found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
+    }
+
+    /// Closes it; whoever reads still finds nothing more.
+    pub fn close(&self) {
+        self.kept.pages.close();
+    }
+}
+
+fn vouched_key(sequence: Sequence) -> [u8; 9] {
+    let mut key = [VOUCHED; 9];
+    for (to, from) in key.iter_mut().skip(1).zip(sequence.get().to_be_bytes()) {
+        *to = from;
+    }
+    key
+}
+
+impl Kept {
+    fn fail(&self, error: &dyn std::fmt::Display) {
+        if !self.failed.swap(true, Ordering::AcqRel) {
+            tracing::error!(
+                %error,
+                "a page of history could not be put away: parts of it cannot be read until a \
+                 restart makes them anew"
+            );
+        }
+    }
+}
+
+impl Shelf for Kept {
+    fn put(&self, key: PageKey, bytes: &[u8]) {
+        match self.pages.put(&key.bytes(), bytes) {
+            Ok(()) => {
+                let put = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                self.unsynced.fetch_add(put, Ordering::AcqRel);
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
+        self.pages.get(&key.bytes()).map_err(|error| error.to_string())
+    }
+
+    fn failed(&self, error: &HistoryError) {
+        self.fail(error);
+    }
+}

@@ -1,0 +1,382 @@
+//! Streams: each owner's rows of one kind, the newest packed in memory, the rest on the shelf.
+
+use std::fmt;
+
+use super::chain::Place;
+use super::{History, HistoryError, Kind, PageKey};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+};
+use crate::projection::fault::{Fault, is_next};
+use crate::projection::image::hold;
+
+/// A row of a stream, packed beside the one before it on its page.
+pub trait Row: Copy + fmt::Debug {
+    /// What of a row the next one is packed beside; the default stands before a page's first.
+    type Base: Copy + fmt::Debug + Default;
+
+    /// Of what the stream is.
+    const KIND: Kind;
+
+    /// What the next row is packed beside.
+    fn base(&self) -> Self::Base;
+
+    /// Appends the row.
+    fn pack(&self, place: Place, base: &Self::Base, sink: &mut Vec<u8>);
+
+    /// Reads the row at `place`.
+    fn unpack(place: Place, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
+}
+
+/// Reads rows that were packed one after the other, the first of them at `place`.
+pub(in crate::projection) fn unpack_rows<R: Row>(
+    place: Place,
+    count: u32,
+    source: &mut &[u8],
+) -> Result<Vec<R>, BadImage> {
+    let (mut rows, mut base) = (Vec::with_capacity(count.min(1024) as usize), R::Base::default());
+    for place in (place..).take(count as usize) {
+        let row = R::unpack(place, &base, source)?;
+        base = row.base();
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The newest rows of one stream, and how many there are in all. Once there is a row, there is at
+/// least one here, and at most a page.
+#[derive(Debug, Clone)]
+pub(in crate::projection) struct Tail<R: Row> {
+    count: u32,
+    base: R::Base,
+    bytes: Vec<u8>,
+}
+
+impl<R: Row> Default for Tail<R> {
+    fn default() -> Self {
+        Tail { count: 0, base: R::Base::default(), bytes: Vec::new() }
+    }
+}
+
+impl<R: Row> Tail<R> {
+    /// Rows in all.
+    pub(in crate::projection) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// What the next row is packed beside, unless it is the first of a page.
+    pub(in crate::projection) const fn base(&self) -> &R::Base {
+        &self.base
+    }
+
+    /// The page that the newest row is on, or will be.
+    pub(in crate::projection) const fn page(&self, rows: u32) -> u32 {
+        self.count.saturating_sub(1) / rows
+    }
+
+    /// Where the first row in memory stands.
+    pub(in crate::projection) const fn first(&self, rows: u32) -> Place {
+        self.page(rows).saturating_mul(rows)
+    }
+
+    /// Adds a row; gives its place. If a page is full, `turn` takes it away first.
+    pub(in crate::projection) fn push(
+        &mut self,
+        rows: u32,
+        row: &R,
+        turn: impl FnOnce(u32, &mut Vec<u8>),
+    ) -> Result<Place, Fault> {
+        let place = self.count;
+        let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
+        if place > 0 && place.is_multiple_of(rows) {
+            turn(self.page(rows), &mut self.bytes);
+            self.bytes.clear();
+            self.base = R::Base::default();
+        }
+        row.pack(place, &self.base, &mut self.bytes);
+        self.base = row.base();
+        self.count = count;
+        Ok(place)
+    }
+
+    /// The rows in memory, and where the first of them stands.
+    pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(Place, Vec<R>), BadImage> {
+        let (first, mut source) = (self.first(rows), self.bytes.as_slice());
+        let unpacked = unpack_rows(first, self.count - first, &mut source)?;
+        if source.is_empty() { Ok((first, unpacked)) } else { Err(BadImage::Trailing) }
+    }
+
+    /// Writes it.
+    pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
+        let Tail { count, base: _, bytes } = self;
+        count.write(sink);
+        write_bytes(bytes, sink);
+    }
+
+    /// Reads it, with the rows in memory.
+    pub(in crate::projection) fn read(
+        rows: u32,
+        source: &mut impl ImageSource,
+    ) -> Result<(Self, Vec<R>), BadImage> {
+        let (count, bytes) = (u32::read(source)?, read_bytes(source)?);
+        let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
+        let (first, read) = tail.rows(rows)?;
+        let (mut again, mut base) = (Vec::with_capacity(tail.bytes.len()), R::Base::default());
+        for (place, row) in (first..).zip(&read) {
+            row.pack(place, &base, &mut again);
+            base = row.base();
+        }
+        hold(again == tail.bytes, "rows that are not packed as they would be")?;
+        tail.base = base;
+        Ok((tail, read))
+    }
+}
+
+/// Packed rows: their length, and they.
+pub(in crate::projection) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
+    write_count(bytes.len(), sink);
+    sink.put(bytes);
+}
+
+/// What [`write_bytes`] wrote. Memory is taken as bytes come.
+pub(in crate::projection) fn read_bytes(
+    source: &mut impl ImageSource,
+) -> Result<Vec<u8>, BadImage> {
+    const STEP: usize = 64 << 10;
+    let count = read_count(source)?;
+    let mut bytes = Vec::new();
+    while bytes.len() < count {
+        let had = bytes.len();
+        bytes.resize(count.min(had.saturating_add(STEP)), 0);
+        source.fill(bytes.get_mut(had..).unwrap_or_default())?;
+    }
+    Ok(bytes)
+}
+
+/// The streams of one kind, by the numbers of their owners.
+#[derive(Debug)]
+pub(in crate::projection) struct Streams<R: Row> {
+    history: History,
+    owners: Vec<Tail<R>>,
+}
+
+impl<R: Row> Default for Streams<R> {
+    fn default() -> Self {
+        Streams::on(History::default())
+    }
+}
+
+impl<R: Row> Streams<R> {
+    /// No streams yet, whose pages will go there.
+    pub(in crate::projection) const fn on(history: History) -> Self {
+        Streams { history, owners: Vec::new() }
+    }
+
+    /// The next owner, with this number.
+    pub(in crate::projection) fn add_owner(&mut self, number: usize) -> Result<(), Fault> {
+        is_next(number, self.owners.len())?;
+        self.owners.push(Tail::default());
+        Ok(())
+    }
+
+    /// Adds a row to an owner's stream; gives its place, or `unknown` if there is no such owner.
+    pub(in crate::projection) fn push(
+        &mut self,
+        owner: u32,
+        row: &R,
+        unknown: Fault,
+    ) -> Result<Place, Fault> {
+        let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
+        let history = &self.history;
+        tail.push(history.rows_per_page(), row, |page, bytes| {
+            history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
+        })
+    }
+
+    /// How many rows an owner has.
+    pub(in crate::projection) fn count(&self, owner: u32) -> u32 {
+        self.owners.get(owner as usize).map_or(0, Tail::count)
+    }
+
+    /// What the next row of an owner would be packed beside.
+    pub(in crate::projection) fn base(&self, owner: u32) -> Option<&R::Base> {
+        self.owners.get(owner as usize).map(Tail::base)
+    }
+
+    /// An owner's rows as they are now.
+    pub(in crate::projection) fn pages(&self, owner: u32) -> Pages<R> {
+        let tail = self.owners.get(owner as usize).cloned().unwrap_or_default();
+        Pages { history: self.history.clone(), owner, tail, at_hand: None }
+    }
+
+    /// Writes all owners' newest rows; how many owners there are is known elsewhere.
+    pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
+        for tail in &self.owners {
+            tail.write(sink);
+        }
+    }
+
+    /// Reads them; `check` says what is wrong with an owner's rows.
+    pub(in crate::projection) fn read(
+        history: History,
+        owners: usize,
+        source: &mut impl ImageSource,
+        mut check: impl FnMut(&[R]) -> Result<(), BadImage>,
+    ) -> Result<Self, BadImage> {
+        let mut streams = Streams::on(history);
+        for _ in 0..owners {
+            let (tail, rows) = Tail::read(streams.history.rows_per_page(), source)?;
+            check(&rows)?;
+            streams.owners.push(tail);
+        }
+        Ok(streams)
+    }
+}
+
+/// The rows of one owner as they were at one moment, to be read whenever. A page is kept at hand.
+#[derive(Debug, Clone)]
+pub(in crate::projection) struct Pages<R: Row> {
+    history: History,
+    owner: u32,
+    tail: Tail<R>,
+    /// The place of the first row of the page that was read last, and its rows.
+    at_hand: Option<(Place, Vec<R>)>,
+}
+
+impl<R: Row> Pages<R> {
+    /// How many rows there are.
+    pub(in crate::projection) const fn count(&self) -> u32 {
+        self.tail.count
+    }
+
+    /// A row that is there; `None` past the last one.
+    pub(in crate::projection) fn row(&mut self, place: Place) -> Result<Option<R>, HistoryError> {
+        if place >= self.tail.count {
+            return Ok(None);
+        }
+        let rows = self.history.rows_per_page();
+        let first = place / rows * rows;
+        let held = self.at_hand.take().filter(|(held, _)| *held == first);
+        let held = held.map_or_else(|| self.load(first), Ok)?;
+        let row = held.1.get((place - first) as usize).copied();
+        self.at_hand = Some(held);
+        let key = self.key(first);
+        row.map(Some).ok_or(HistoryError::Damaged { key, cause: BadImage::Truncated })
+    }
+
+    fn key(&self, first: Place) -> PageKey {
+        let page = u64::from(first / self.history.rows_per_page());
+        PageKey { kind: R::KIND, owner: self.owner, page }
+    }
+
+    fn load(&self, first: Place) -> Result<(Place, Vec<R>), HistoryError> {
+        let (rows, key) = (self.history.rows_per_page(), self.key(first));
+        let damaged = |cause| HistoryError::Damaged { key, cause };
+        if first == self.tail.first(rows) {
+            return self.tail.rows(rows).map_err(damaged);
+        }
+        let bytes = self.history.get(key)?;
+        let mut source = bytes.as_slice();
+        let unpacked = unpack_rows(first, rows, &mut source).map_err(damaged)?;
+        if source.is_empty() { Ok((first, unpacked)) } else { Err(damaged(BadImage::Trailing)) }
+    }
+
+    /// The rows, newest first.
+    pub(in crate::projection) const fn newest_first(self) -> Newest<R> {
+        let left = self.tail.count;
+        Newest { pages: self, left }
+    }
+}
+
+/// The rows of one owner, newest first. Its length is known, and passing over rows costs nothing.
+/// After an error nothing more comes.
+#[derive(Debug, Clone)]
+pub struct Newest<R: Row> {
+    pages: Pages<R>,
+    /// So many, the oldest ones, are left.
+    left: Place,
+}
+
+impl<R: Row> Iterator for Newest<R> {
+    type Item = Result<R, HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let row = self.pages.row(self.left).transpose();
+        if let Some(Err(_)) = row {
+            self.left = 0;
+        }
+        row
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+
+    fn nth(&mut self, passed: usize) -> Option<Self::Item> {
+        let passed = u32::try_from(passed).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_sub(passed);
+        self.next()
+    }
+}
+
+impl<R: Row> ExactSizeIterator for Newest<R> {}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
+
+    use super::super::pack::{pack, unpack};
+    use super::super::shelf::MemoryShelf;
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Number(u64);
+
+    impl Row for Number {
+        type Base = u64;
+
+        const KIND: Kind = Kind::Trades;
+
+        fn base(&self) -> u64 {
+            self.0
+        }
+
+        fn pack(&self, _: Place, before: &u64, sink: &mut Vec<u8>) {
+            pack(self.0 - before, sink);
+        }
+
+        fn unpack(_: Place, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
+            Ok(Number(before + unpack(source)?))
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_gone_or_changed_is_named_and_the_rest_is_read() {
+        let shelf = Arc::new(MemoryShelf::default());
+        let rows = NonZeroU32::new(4).unwrap();
+        let mut streams = Streams::on(History::on(Arc::clone(&shelf) as _).paged(rows));
+        streams.add_owner(0).unwrap();
+        for (place, number) in (0..).zip(0..18) {
+            assert_eq!(streams.push(0, &Number(number), Fault::NotNext(0)), Ok(place));
+        }
+        // The newest are in memory; the oldest of them are two.
+        assert_eq!(shelf.pages(), 4);
+        let read: Vec<_> = streams.pages(0).newest_first().map(Result::unwrap).collect();
+        assert_eq!(read, (0..18).rev().map(Number).collect::<Vec<_>>());
+        assert_eq!(streams.pages(0).newest_first().nth(9), Some(Ok(Number(8))));
+        assert_eq!(streams.pages(0).newest_first().nth(18), None);
+
+        let key = |page| PageKey { kind: Kind::Trades, owner: 0, page };
+        shelf.spoil(key(2), |_| None);
+        shelf.spoil(key(1), |page| Some(page[1..].into()));
+        let read: Vec<_> = streams.pages(0).newest_first().collect();
+        assert_eq!(read.len(), 7);
+        assert_eq!(read.last(), Some(&Err(HistoryError::Missing(key(2)))));
+        let mut pages = streams.pages(0);
+        let damaged = HistoryError::Damaged { key: key(1), cause: BadImage::Truncated };
+        assert_eq!(pages.row(5), Err(damaged));
+        assert_eq!(pages.row(3), Ok(Some(Number(3))));
+    }
+}

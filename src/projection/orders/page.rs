@@ -1,0 +1,264 @@
+//! Orders as they are packed: what was asked for in order of placing, and for each that is final
+//! what became of it. The second may come long after the first was put away.
+
+use std::collections::BTreeMap;
+
+use super::row::{OrderRow, OrderStatus};
+use super::standing::Standing;
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Side, TimeInForce, Wording};
+use crate::exchange::effect::CancelReason;
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::exchange::image::coding::{BadImage, Imaged};
+use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use crate::projection::history::Kind;
+use crate::projection::history::chain::{Chain, Links, Place};
+use crate::projection::history::pack::{
+    pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence, unpack_time,
+    unpack_u32,
+};
+use crate::projection::history::stream::{Row, unpack_rows};
+
+/// What an order asked for when it was placed.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    pub(super) no: OrderNo,
+    pub(super) market: MarketNo,
+    pub(super) wording: Wording,
+    pub(super) price: Tick,
+    pub(super) quantity: Lots,
+    pub(super) time_in_force: TimeInForce,
+    pub(super) created_at: TimeMs,
+    pub(super) client_id: Option<Token>,
+    /// The user's orders before it in the same market.
+    pub(super) in_market: Links,
+}
+
+/// Bits of the byte that says what is bought or sold, for how long, and whether it has a name.
+const NO: u8 = 1;
+const SELLS: u8 = 1 << 1;
+const EXPIRES: u8 = 1 << 2;
+const AT_ONCE: u8 = 2 << 2;
+const WHOLE: u8 = 3 << 2;
+const NAMED: u8 = 1 << 4;
+
+impl Row for Terms {
+    type Base = (Sequence, TimeMs);
+
+    const KIND: Kind = Kind::Orders;
+
+    fn base(&self) -> Self::Base {
+        (self.no.0, self.created_at)
+    }
+
+    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+        let Terms { no, market, wording, price, quantity, .. } = self;
+        let Terms { time_in_force, created_at, client_id, in_market, .. } = self;
+        pack_sequence(before.0, no.0, sink);
+        pack_time(before.1, *created_at, sink);
+        pack(u64::from(market.0), sink);
+        let mut bits = if wording.outcome == Outcome::No { NO } else { 0 };
+        bits |= if wording.side == Side::Sell { SELLS } else { 0 };
+        bits |= if client_id.is_some() { NAMED } else { 0 };
+        bits |= match time_in_force {
+            TimeInForce::GoodTillCancelled { expires_at: None } => 0,
+            TimeInForce::GoodTillCancelled { expires_at: Some(_) } => EXPIRES,
+            TimeInForce::ImmediateOrCancel => AT_ONCE,
+            TimeInForce::FillOrKill => WHOLE,
+        };
+        bits.write(sink);
+        if let TimeInForce::GoodTillCancelled { expires_at: Some(expires_at) } = time_in_force {
+            pack_time(*created_at, *expires_at, sink);
+        }
+        price.write(sink);
+        pack(quantity.get(), sink);
+        if let Some(name) = client_id {
+            pack(name.as_str().len() as u64, sink);
+            sink.extend_from_slice(name.as_str().as_bytes());
+        }
+        in_market.pack(place, sink);
+    }
+
+    fn unpack(place: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+        let no = OrderNo(unpack_sequence(before.0, source)?);
+        let created_at = unpack_time(before.1, source)?;
+        let market = MarketNo(unpack_u32(source)?);
+        let bits = u8::read(source)?;
+        let wording = Wording {
+            outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
+            side: if bits & SELLS == 0 { Side::Buy } else { Side::Sell },
+        };
+        let time_in_force = match bits & WHOLE {
+            0 => TimeInForce::GoodTillCancelled { expires_at: None },
+            EXPIRES => TimeInForce::GoodTillCancelled {
+                expires_at: Some(unpack_time(created_at, source)?),
+            },
+            AT_ONCE => TimeInForce::ImmediateOrCancel,
+            _ => TimeInForce::FillOrKill,
+        };
+        if bits > NAMED | WHOLE | SELLS | NO {
+            return Err(BadImage::Value("order"));
+        }
+        let price = Imaged::read(source)?;
+        let quantity = Lots::new(unpack(source)?);
+        let client_id = (bits & NAMED != 0).then(|| unpack_name(source)).transpose()?;
+        let in_market = Links::unpack(place, source)?;
+        Ok(Terms {
+            no,
+            market,
+            wording,
+            price,
+            quantity,
+            time_in_force,
+            created_at,
+            client_id,
+            in_market,
+        })
+    }
+}
+
+fn unpack_name(source: &mut &[u8]) -> Result<Token, BadImage> {
+    let length = usize::try_from(unpack(source)?).map_err(|_| BadImage::Truncated)?;
+    let (name, rest) = source.split_at_checked(length).ok_or(BadImage::Truncated)?;
+    *source = rest;
+    let name = str::from_utf8(name).ok().and_then(Token::new);
+    name.ok_or(BadImage::Value("Token"))
+}
+
+/// What became of an order that is final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    pub(super) price: Tick,
+    pub(super) quantity: Lots,
+    pub(super) filled: Lots,
+    pub(super) filled_cost: Money,
+    /// Why the rest was cancelled; `None` if nothing was left.
+    pub(super) reason: Option<CancelReason>,
+    pub(super) updated_at: TimeMs,
+    pub(super) fills: Chain,
+}
+
+impl Ending {
+    /// Of an order that stood until now.
+    pub(super) const fn of(standing: &Standing, reason: Option<CancelReason>) -> Ending {
+        Ending {
+            price: standing.price,
+            quantity: standing.quantity,
+            filled: standing.filled,
+            filled_cost: standing.filled_cost,
+            reason,
+            updated_at: standing.updated_at,
+            fills: standing.fills,
+        }
+    }
+
+    /// Appends it, for the order at `slot` of its page.
+    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut Vec<u8>) {
+        let Ending { price, quantity, filled, filled_cost, reason, updated_at, fills } = self;
+        pack(u64::from(slot), sink);
+        price.write(sink);
+        reason.write(sink);
+        pack(quantity.get(), sink);
+        pack(filled.get(), sink);
+        pack_money(*filled_cost, sink);
+        pack_time(created_at, *updated_at, sink);
+        fills.pack(sink);
+    }
+
+    fn unpack(terms: &[Terms], source: &mut &[u8]) -> Result<(u32, Ending), BadImage> {
+        let slot = unpack_u32(source)?;
+        let terms = terms.get(slot as usize);
+        let terms = terms.ok_or(BadImage::Contradiction("the end of no order"))?;
+        let ending = Ending {
+            price: Imaged::read(source)?,
+            reason: Imaged::read(source)?,
+            quantity: Lots::new(unpack(source)?),
+            filled: Lots::new(unpack(source)?),
+            filled_cost: unpack_money(source)?,
+            updated_at: unpack_time(terms.created_at, source)?,
+            fills: Chain::unpack(source)?,
+        };
+        Ok((slot, ending))
+    }
+
+    /// The order that ended so.
+    pub(super) fn row(&self, user: UserNo, terms: &Terms) -> OrderRow {
+        let Terms { no, market, wording, time_in_force, created_at, client_id, .. } = *terms;
+        let cancelled = self.quantity.minus(self.filled).unwrap_or_default();
+        OrderRow {
+            no,
+            user,
+            market,
+            wording,
+            price: self.price,
+            quantity: self.quantity,
+            filled: self.filled,
+            remaining: Lots::ZERO,
+            cancelled,
+            filled_cost: self.filled_cost,
+            status: match self.reason {
+                None => OrderStatus::Filled,
+                Some(_) => OrderStatus::Cancelled,
+            },
+            cancel_reason: self.reason,
+            time_in_force,
+            created_at,
+            updated_at: self.updated_at,
+            client_id,
+        }
+    }
+}
+
+/// A page of orders, unpacked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OrderPage {
+    pub(super) terms: Vec<Terms>,
+    /// By slot.
+    pub(super) endings: BTreeMap<u32, Ending>,
+}
+
+impl OrderPage {
+    /// Reads a page whose first order is at `first`.
+    pub(super) fn unpack(first: Place, rows: u32, mut bytes: &[u8]) -> Result<Self, BadImage> {
+        let terms = unpack_rows(first, rows, &mut bytes)?;
+        let mut page = OrderPage { terms, endings: BTreeMap::new() };
+        page.end(bytes)?;
+        Ok(page)
+    }
+
+    /// Takes in endings; the last one said of an order holds.
+    pub(super) fn end(&mut self, mut bytes: &[u8]) -> Result<(), BadImage> {
+        while !bytes.is_empty() {
+            let (slot, ending) = Ending::unpack(&self.terms, &mut bytes)?;
+            self.endings.insert(slot, ending);
+        }
+        Ok(())
+    }
+
+    /// Appends the endings, by slot.
+    pub(super) fn pack_endings(&self, sink: &mut Vec<u8>) {
+        for (slot, ending) in &self.endings {
+            if let Some(terms) = self.terms.get(*slot as usize) {
+                ending.pack(*slot, terms.created_at, sink);
+            }
+        }
+    }
+}
+
+/// A page with endings that came after it was put away.
+pub(super) fn with_endings(
+    first: Place,
+    rows: u32,
+    bytes: &[u8],
+    late: &[u8],
+) -> Result<Vec<u8>, BadImage> {
+    let mut rest = bytes;
+    let terms: Vec<Terms> = unpack_rows(first, rows, &mut rest)?;
+    let asked = bytes.len().saturating_sub(rest.len());
+    let mut page = OrderPage { terms, endings: BTreeMap::new() };
+    page.end(rest)?;
+    page.end(late)?;
+    let mut changed = bytes.get(..asked).unwrap_or_default().to_vec();
+    page.pack_endings(&mut changed);
+    Ok(changed)
+}
