@@ -9,8 +9,9 @@ set -eu
 cd "$(dirname "$0")/.."
 commands=${1:-10000000}
 seed=${2:-7}
-cargo test --release --test model --no-run
+# Without the server: the exchange, the journal and the read model are all that is compared.
+cargo test --release --no-default-features --test model --no-run
 begun=$(date +%s)
 OPENOUTCRY_MODEL_COMMANDS="$commands" OPENOUTCRY_MODEL_SEED="$seed" \
-    cargo test --release --test model a_long_seeded_run_is_answered_alike -- --nocapture
+    cargo test --release --no-default-features --test model a_long_seeded_run_is_answered_alike -- --nocapture
 echo "$commands commands of seed $seed in $(($(date +%s) - begun)) s"

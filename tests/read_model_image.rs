@@ -203,7 +203,7 @@ fn folds_on_alike(records: &[Record], cut: usize) -> (ReadModel, Exchange) {
     assert_same(&other, &model);
     assert_same(&model, &whole);
     assert_statements_add_up(&model, &exchange);
-    assert_market_figures(&model);
+    assert_market_figures(&model, &exchange);
     (model, exchange)
 }
 
@@ -258,8 +258,9 @@ fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     assert_eq!(held.map(|row| i128::from(row.cost.get())).sum::<i128>(), pnl.cost.get());
 }
 
-/// Open interest is the sum of what is held, volume that of the trades and of the candles.
-fn assert_market_figures(model: &ReadModel) {
+/// Open interest is the sum of what is held, the venue's no contracts of converted sets among it;
+/// volume is that of the trades and of the candles.
+fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
     let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
     for row in model.catalogue.markets_created() {
         let held = |outcome| -> u64 {
@@ -267,8 +268,11 @@ fn assert_market_figures(model: &ReadModel) {
             let open = users.iter().filter_map(position).filter(|row| row.resolution.is_none());
             open.map(|row| row.quantity.get()).sum()
         };
+        let market = exchange.market(row.no).filter(|market| !market.is_final());
+        let event = market.and_then(|market| exchange.event(market.event?));
+        let sets = event.map_or(0, |event| event.sets.get());
         let interest = model.positions.open_interest(row.no).get();
-        assert_eq!((interest, interest), (held(Outcome::Yes), held(Outcome::No)));
+        assert_eq!((interest, interest), (held(Outcome::Yes), held(Outcome::No) + sets));
         let trades = all(model.tape.trades(row.no));
         let volume: u128 = trades.iter().map(|trade| u128::from(trade.quantity.get())).sum();
         assert_eq!(model.tape.volume(row.no).get(), volume);

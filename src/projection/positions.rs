@@ -112,7 +112,8 @@ impl Positions {
         rows.iter().filter(|row| row.resolution.is_none())
     }
 
-    /// Contracts of each outcome that are held in a market; none once it is final. O(1).
+    /// Contracts of each outcome that are held in a market, no contracts that the venue took in by
+    /// conversions among them; none once it is final. O(1).
     pub fn open_interest(&self, market: MarketNo) -> Lots {
         self.interest.get(market.index()).copied().unwrap_or_default()
     }
