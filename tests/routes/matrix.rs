@@ -17,9 +17,10 @@ use super::scene::{Request, Scene, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 
 /// What no request can be made to meet, and why.
-const UNREACHABLE: [(&str, &str); 3] = [
+const UNREACHABLE: [(&str, &str); 4] = [
     ("INTERNAL_ERROR", "a fault of the software"),
     ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
+    ("HISTORY_UNREADABLE", "needs a page that the disk has lost"),
     ("OUT_OF_REACH", "needs a million records between two snapshots"),
 ];
 

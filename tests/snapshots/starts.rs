@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use openoutcry::engine::start::start_with;
 use openoutcry::exchange::Exchange;
@@ -70,12 +70,9 @@ impl Kept {
 
     /// What a start makes of it: where it began, all that can be seen, and what it logged.
     fn started(&self) -> (Sequence, Seen, String) {
-        let log = Log::default();
-        let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
-        let running =
-            tracing::subscriber::with_default(subscriber.finish(), || start(self.data.path(), 0));
+        let (running, log) = logged(|| start(self.data.path(), 0));
         let began = running.engine().snapshots().sequence;
-        (began, stop(running), log.text())
+        (began, stop(running), log)
     }
 
     /// Breaks something, starts, and puts the files back as they were.
@@ -140,6 +137,20 @@ impl tracing_subscriber::fmt::MakeWriter<'_> for Log {
     fn make_writer(&self) -> Log {
         self.clone()
     }
+}
+
+/// Runs a start and gives what it logged. Whoever logs first without a subscriber has tracing
+/// believe that nobody listens there; so from the first of these on there always is one.
+fn logged<T>(run: impl FnOnce() -> T) -> (T, String) {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let nowhere = tracing_subscriber::fmt().with_writer(io::sink).finish();
+        tracing::subscriber::set_global_default(nowhere).unwrap();
+    });
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
+    let ran = tracing::subscriber::with_default(subscriber.finish(), run);
+    (ran, log.text())
 }
 
 fn flip(path: &Path, at: usize) {
@@ -280,14 +291,10 @@ fn a_snapshot_cut_or_changed_anywhere_is_named_and_not_used() {
                 if at % STARTS_ONE_IN != 0 {
                     continue;
                 }
-                let log = Log::default();
-                let subscriber =
-                    tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
-                let running =
-                    tracing::subscriber::with_default(subscriber.finish(), || started(None));
+                let (running, log) = logged(|| started(None));
                 assert_eq!(running.engine().snapshots().sequence, Sequence::ZERO);
                 assert_eq!(stop(running), truth);
-                assert!(log.text().contains("SNAPSHOT_"), "byte {at}: {}", log.text());
+                assert!(log.contains("SNAPSHOT_"), "byte {at}: {log}");
                 starts += 1;
             }
         }
@@ -358,13 +365,9 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
 
     let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
     let beside = beside(kept.data.path(), kept.folder(), None);
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
-    let refused = tracing::subscriber::with_default(subscriber.finish(), || {
-        start_with(journal, Some(beside)).unwrap_err()
-    });
+    let (refused, log) = logged(|| start_with(journal, Some(beside)).unwrap_err());
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
-    assert!(log.text().contains(&format!("snapshot={end}")), "{}", log.text());
+    assert!(log.contains(&format!("snapshot={end}")), "{log}");
     assert!(kept.path(Kind::State, end).exists(), "nothing has proved it wrong");
 }
 
