@@ -1,10 +1,13 @@
 //! Appends blocks to a journal and says so after each: a journal's life in twenty lines, and what
 //! tests/durability.sh looks at from outside.
 //!
-//!     cargo run --example journal_append -- DATA_DIRECTORY COUNT
+//!     cargo run --example journal_append -- DATA_DIRECTORY COUNT [FOLDER]
+//!
+//! With a FOLDER, the journal is archived to `archive` in it and exported to `copies/venue.blocks`.
 
 use std::env;
 use std::error::Error;
+use std::fs;
 use std::io::{Write, stdout};
 use std::iter;
 use std::path::PathBuf;
@@ -12,10 +15,11 @@ use std::path::PathBuf;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::Sequence;
-use openoutcry::journal::Journal;
+use openoutcry::journal::archive::Archive;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::replay::{Replayer, replay};
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::{Journal, portable};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1);
@@ -45,5 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             Err(error) => writeln!(out, "failed {error}")?,
         }
     }
+    let Some(folder) = arguments.next().map(PathBuf::from) else { return Ok(()) };
+    let blocks: Result<Vec<_>, _> = journal.read(Sequence::ZERO.next()).collect();
+    Archive::open(&folder.join("archive"))?.0.append(&blocks?)?;
+    writeln!(out, "archived")?;
+    let copies = folder.join("copies");
+    fs::create_dir(&copies)?;
+    portable::export(journal.read(Sequence::ZERO.next()), &copies.join("venue.blocks"))?;
+    writeln!(out, "exported")?;
     Ok(())
 }

@@ -84,11 +84,11 @@ fn catalogue() -> [Value; 3] {
     [
         json!({"category": {"ref": "weather", "name": "Weather", "slug": "weather"}}),
         json!({"event": {"ref": "rain", "titles": texts, "subTitles": texts, "descriptions": texts,
-               "images": [], "categories": ["weather"]}}),
+               "images": [], "categories": ["weather"], "mutuallyExclusive": true}}),
         json!({"market": {"event": "rain", "categories": ["weather"], "questions": texts,
                "descriptions": texts, "logo": "https://assets.example.org/rain.png",
                "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
-               "deadline": "2099-01-01T00:00:00.000Z"}}),
+               "deadline": "2099-01-01T00:00:00.000Z", "makerFee": "0.02", "takerFee": "0.07"}}),
     ]
 }
 
@@ -167,6 +167,8 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let market = &before["markets"][0];
     assert!(market["eventId"].is_string());
     assert_eq!(market["categories"][0]["slug"], "weather");
+    let fees = ["makerFee", "takerFee"].map(|name| text(market, name));
+    assert_eq!(fees, ["0.0200", "0.0700"]);
 
     // The first refusal ends it, named with its line; put right, the rest follows.
     let mut slow = lines[2].clone();
@@ -197,8 +199,11 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let draft = server.json(&["markets", "list", "--status", "draft"]);
     let draft = text(&draft["markets"][0], "id");
     server.says(&["markets", "publish", draft]);
-    let voided = server.json(&["markets", "void", draft, "--price", "0.25"]);
-    assert_eq!((&voided["status"], &voided["settlementPrice"]), (&json!("VOIDED"), &json!("0.25")));
+    // The event's markets exclude each other, and one has won.
+    let refused = server.admin(&["markets", "void", draft, "--price", "0.25"]);
+    assert!(stderr(&refused).contains("409 EVENT_ALREADY_WON"), "{}", stderr(&refused));
+    let voided = server.json(&["markets", "void", draft, "--price", "0.00"]);
+    assert_eq!((&voided["status"], &voided["settlementPrice"]), (&json!("VOIDED"), &json!("0.00")));
 
     assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
     assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));

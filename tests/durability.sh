@@ -1,7 +1,7 @@
 #!/bin/sh
 # Looks at the journal from outside, by strace: whether every append is on disk before it returns,
-# whether names are synced when a journal is made, whether sled ever opens a file in blobs/, and
-# what a failing disk leads to. Prints PASS or FAIL.
+# whether names are synced when a journal, an archive or an export is made, whether sled ever opens
+# a file in blobs/, and what a failing disk leads to. Prints PASS or FAIL.
 #
 #     tests/durability.sh [PROGRAM]        PROGRAM: examples/journal_append.rs, built
 set -u
@@ -22,10 +22,10 @@ if [ -z "$program" ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-calls=openat,write,pwrite64,pwritev,fsync,fdatasync,sync_file_range,rename
+calls=openat,write,pwrite64,pwritev,fsync,fdatasync,sync_file_range,rename,mkdir
 
 if ! strace -f -y -e trace=$calls -o "$work/trace" "$program" "$work/parent/venue" 25 \
-    >"$work/out" 2>&1; then
+    "$work/parent" >"$work/out" 2>&1; then
     if grep -qi "ptrace" "$work/out"; then
         echo "SKIPPED: strace may not trace here"
         exit 0
@@ -44,6 +44,7 @@ parent = venue.rsplit("/", 1)[0]
 database = venue + "/journal/db"
 call = re.compile(r"^\d+\s+(\w+)\((.*)$")
 named, appends, unsynced, flushed, faults = set(), 0, None, False, []
+archived = exported = renamed = False
 for line in open(trace, errors="replace"):
     found = call.match(line)
     if not found:
@@ -63,6 +64,23 @@ for line in open(trace, errors="replace"):
         synced_since = True
     if name == "fsync" and done:
         named.add(target)
+    # What was named in a folder before is not covered by a sync before it.
+    if name == "mkdir" and rest.startswith(f'"{parent}/archive"'):
+        named.discard(parent)
+    if name == "openat" and "O_CREAT" in rest and "/archive/" in rest:
+        named.discard(parent + "/archive")
+    if name == "rename" and "venue.blocks" in rest:
+        renamed = True
+        named.discard(parent + "/copies")
+    if name == "write" and '"archived' in rest:
+        archived = True
+        for directory in (parent, parent + "/archive"):
+            if directory not in named:
+                faults.append("not synced when archived: " + directory)
+    if name == "write" and '"exported' in rest:
+        exported = True
+        if parent + "/copies" not in named:
+            faults.append("not synced when exported: " + parent + "/copies")
     if name == "write" and '"opened at' in rest:
         for directory in (venue + "/journal", venue, parent, venue + "/journal/conf",
                           venue + "/refused", venue + "/witness"):
@@ -78,11 +96,14 @@ for line in open(trace, errors="replace"):
         if not synced_since:
             faults.append(f"append {appends} returned without fdatasync of db")
         synced_since, flushed = False, False
+if not (archived and exported and renamed):
+    faults.append("no archive or no export was seen")
 if appends != 25:
     faults.append(f"{appends} appends seen, 25 expected")
 for fault in faults[:10]:
     print("  " + fault)
-print(f"  {appends} appends, each flushed and synced: {'no' if faults else 'yes'}")
+sound = "no" if faults else "yes"
+print(f"  {appends} appends, each flushed and synced, names of archive and export too: {sound}")
 sys.exit(1 if faults else 0)
 PYTHON
 status=$?

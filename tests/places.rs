@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use openoutcry::journal::sled::SledJournal;
+
 const BINARY: &str = env!("CARGO_BIN_EXE_openoutcry");
 
 /// Starts a server that must not start; what it said last.
@@ -53,6 +55,20 @@ fn a_folder_in_the_place_of_a_file_is_named() {
     fs::write(venue.join("journal"), b"mine").unwrap();
     refused(&venue);
     assert_eq!(fs::read(venue.join("journal")).unwrap(), b"mine");
+}
+
+/// Its first segment twice: the store panics on that, in words that are nobody's business but those
+/// of who debugs.
+#[test]
+fn damage_that_the_store_panics_on_is_told_in_words_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(SledJournal::open(dir.path()).unwrap());
+    let database = dir.path().join("journal/db");
+    let mut bytes = fs::read(&database).unwrap();
+    bytes.resize(bytes.len().next_multiple_of(1 << 24), 0);
+    fs::write(&database, bytes.repeat(2)).unwrap();
+    let told = refused(dir.path());
+    assert!(told.ends_with("the store met damage that it cannot read past"), "{told}");
 }
 
 /// Whether permissions bind this process; they do not bind root.

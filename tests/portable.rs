@@ -374,6 +374,56 @@ fn an_archive_whose_first_files_were_moved_away_is_refused_by_name() {
     assert!(matches!(&refused, Err(ArchiveError::Beginning(first)) if *first == later));
 }
 
+/// An archive of files of two blocks each.
+fn archive_of_files(folder: &Path, blocks: &[Block]) -> Vec<PathBuf> {
+    let durable = durable(blocks);
+    let files = durable.chunks(2).map(|part| {
+        let file = folder.join(format!("{:020}.blocks.gz", part[0].first().get()));
+        let part = part.iter().cloned().map(Ok);
+        portable::export_as(Form::Compressed, part, &file, |_| ()).unwrap();
+        file
+    });
+    files.collect()
+}
+
+#[test]
+fn an_archive_without_one_of_its_middle_files_is_refused_with_the_records_it_lacks() {
+    let blocks = long_chain();
+    let count = blocks.chunks(2).count();
+    for gone in [1, 17, count - 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let files = archive_of_files(dir.path(), &blocks);
+        assert_eq!(*Archive::open(dir.path()).unwrap().0.head(), blocks.last().unwrap().head());
+        let moved = files[gone].with_extension("away");
+        fs::rename(&files[gone], &moved).unwrap();
+        let refused = Archive::open(dir.path()).map(drop);
+        let Err(ArchiveError::Gap { after, from, to }) = refused else { panic!("{refused:?}") };
+        assert_eq!(after, files[gone - 1]);
+        assert_eq!((from, to), (blocks[2 * gone].first(), blocks[2 * gone + 1].last()));
+        // Shortened, changed where it ends, or that of another journal in its place.
+        let whole = fs::read(&moved).unwrap();
+        let mut changed = whole.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        for bytes in [&whole[..whole.len() - 1], &changed, &[]] {
+            fs::write(&files[gone], bytes).unwrap();
+            let refused = Archive::open(dir.path()).map(drop);
+            let named = matches!(&refused, Err(ArchiveError::Damaged { path, .. })
+                if *path == files[gone]);
+            assert!(named, "{refused:?}");
+        }
+        let before = blocks[2 * gone - 1].head();
+        let foreign = block_after(&before, TimeMs::MAX, vec![Command::AdvanceClock; 2]);
+        let foreign = [&blocks[..2 * gone], &[foreign]].concat();
+        fs::remove_file(&files[gone]).unwrap();
+        let foreign = durable(&foreign).into_iter().skip(2 * gone).map(Ok);
+        portable::export_as(Form::Compressed, foreign, &files[gone], |_| ()).unwrap();
+        let refused = Archive::open(dir.path()).map(drop);
+        assert!(refused.is_err(), "another block in its place");
+        fs::rename(&moved, &files[gone]).unwrap();
+        assert!(Archive::open(dir.path()).is_ok());
+    }
+}
+
 #[test]
 fn an_archive_of_another_journal_or_ahead_of_it_is_refused_and_one_writer_has_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};
-use crate::pass::{Listener, pass};
+use crate::pass::{Listener, pass_to};
 use crate::reference::Reference;
 use crate::register::spoken;
 use crate::source::Source;
@@ -146,7 +146,7 @@ struct Standing {
 pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut reader = Reader::of(user);
-    let exchange = pass(&mut source, at, false, &mut reader)?.exchange;
+    let exchange = pass_to(&mut source, at, &mut reader)?.exchange;
     let views = reader.views;
     let row = reader.user.and_then(|user| views.accounts.user(user));
     let row = row.ok_or_else(|| Failure::not_found(format!("{user} made no user by then")))?;

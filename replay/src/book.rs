@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339};
-use crate::pass::{Listener, pass};
+use crate::pass::{Listener, pass_to};
 use crate::reference::Reference;
 use crate::register::Register;
 use crate::source::Source;
@@ -124,7 +124,7 @@ pub fn book(
 ) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut watcher = Watcher::default();
-    let exchange = pass(&mut source, at, false, &mut watcher)?.exchange;
+    let exchange = pass_to(&mut source, at, &mut watcher)?.exchange;
     let market = watcher.register.find_market(market)?;
     let listing = watcher.register.listing(market)?;
     let last = watcher.last_trades.get(&market).map(ToString::to_string);

@@ -1,47 +1,101 @@
 //! `diff`: where two journals part.
 
+use std::convert::Infallible;
 use std::path::Path;
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
-use openoutcry::journal::JournalError;
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::block::{Block, Head};
-use openoutcry::journal::{Blocks, Durable};
+use openoutcry::journal::replay::{self, ReplayFault, Replayer};
+use openoutcry::journal::{Blocks, Durable, JournalError};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
 use crate::dump::Scribe;
 use crate::moment::rfc3339;
-use crate::pass::{journal_failure, size};
+use crate::pass::{journal_failure, replay_failure, size};
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// A journal's records one by one, a block in memory at a time.
+/// A journal's records one by one and what each did, a block in memory at a time. Each block is
+/// held to the results that it records before its records are given.
 struct Records<'a> {
     blocks: Blocks<'a>,
+    replayer: Replayer,
     block: Option<Durable<Block>>,
+    effects: Vec<Effect>,
+    ends: Ends,
     next: usize,
     head: Head,
+    /// Bytes of the blocks read before the one that is read next.
     bytes: u64,
+}
+
+/// Where each record's effects end.
+#[derive(Default)]
+struct Ends(Vec<usize>);
+
+impl replay::Listener for Ends {
+    type Stop = Infallible;
+
+    fn after(
+        &mut self,
+        _exchange: &Exchange,
+        _record: &Record,
+        effects: &[Effect],
+    ) -> Result<(), Infallible> {
+        let before = self.0.last().copied().unwrap_or(0);
+        self.0.push(before.saturating_add(effects.len()));
+        Ok(())
+    }
+}
+
+/// What is wrong with a journal.
+enum Unsound {
+    Journal(JournalError),
+    /// Found in the block of that first sequence.
+    Fault(ReplayFault, Sequence),
 }
 
 impl<'a> Records<'a> {
     fn of(blocks: Blocks<'a>) -> Records<'a> {
-        Records { blocks, block: None, next: 0, head: Head::START, bytes: 0 }
+        let (effects, ends) = (Vec::new(), Ends::default());
+        let (replayer, head) = (Replayer::new(), Head::START);
+        Records { blocks, replayer, block: None, effects, ends, next: 0, head, bytes: 0 }
     }
 
-    fn next(&mut self) -> Result<Option<Record>, JournalError> {
+    fn next(&mut self) -> Result<Option<Record>, Unsound> {
         loop {
             let record = self.block.as_ref().and_then(|block| block.records().get(self.next));
             if let Some(record) = record {
                 self.next = self.next.saturating_add(1);
                 return Ok(Some(record.clone()));
             }
-            let Some(block) = self.blocks.next().transpose()? else { return Ok(None) };
+            let block = self.blocks.next().transpose().map_err(Unsound::Journal)?;
+            let Some(block) = block else { return Ok(None) };
+            self.effects.clear();
+            self.ends.0.clear();
+            match self.replayer.apply(&block, &mut self.effects, &mut self.ends) {
+                Ok(()) => {}
+                Err(replay::Stop::Fault(fault)) => {
+                    return Err(Unsound::Fault(fault, block.first()));
+                }
+                Err(replay::Stop::Listener(never)) => match never {},
+            }
             self.head = block.head();
             self.bytes = self.bytes.saturating_add(size(block.bytes().len()));
             (self.block, self.next) = (Some(block), 0);
         }
+    }
+
+    /// What the record given last did.
+    fn effects(&self) -> &[Effect] {
+        let end = |count: usize| self.ends.0.get(count).copied();
+        let last = self.next.saturating_sub(1);
+        let from = last.checked_sub(1).and_then(end).unwrap_or(0);
+        self.effects.get(from..end(last).unwrap_or(from)).unwrap_or_default()
     }
 }
 
@@ -63,15 +117,15 @@ pub fn diff(first: &Path, second: &Path) -> Result<Answer, Failure> {
     drop(progress);
     let (heads, ends) = ([ours.head, theirs.head], [ours.bytes, theirs.bytes]);
     drop((ours, theirs));
-    let parting = walked.map_err(|stop| match stop {
-        Stop::Journal(error, second_failed) => {
-            let (source, index) = if second_failed { (&other, 1) } else { (&one, 0) };
-            let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
-            let head = heads.get(index).copied().unwrap_or(Head::START);
-            let named = if second_failed { second } else { first };
-            name_journal(source.placed(journal_failure(&error, offset, &head)), named)
-        }
-        Stop::Failed(failure) => failure,
+    let parting = walked.map_err(|(unsound, second_failed)| {
+        let (source, index) = if second_failed { (&other, 1) } else { (&one, 0) };
+        let offset = source.offset().map(|_| ends.get(index).copied().unwrap_or_default());
+        let head = heads.get(index).copied().unwrap_or(Head::START);
+        let failure = match unsound {
+            Unsound::Journal(error) => source.placed(journal_failure(&error, offset, &head)),
+            Unsound::Fault(fault, block) => replay_failure(&fault, block, offset),
+        };
+        name_journal(failure, if second_failed { second } else { first })
     })?;
     Ok(tell(&parting, [first, second], &heads))
 }
@@ -89,23 +143,17 @@ fn name_journal(failure: Failure, path: &Path) -> Failure {
     }
 }
 
-enum Stop {
-    /// And whether it was the second journal.
-    Journal(JournalError, bool),
-    Failed(Failure),
-}
-
+/// The first record that they do not share; or what is wrong, and whether with the second.
 fn walk(
     ours: &mut Records<'_>,
     theirs: &mut Records<'_>,
     progress: &Progress,
-) -> Result<Parting, Stop> {
-    let (mut exchange, mut effects) = (Exchange::new(), Vec::new());
+) -> Result<Parting, (Unsound, bool)> {
     let mut parting = Parting { shared: 0, scribe: Scribe::new(), first: None, second: None };
     loop {
         let before = ours.bytes;
-        let first = ours.next().map_err(|error| Stop::Journal(error, false))?;
-        let second = theirs.next().map_err(|error| Stop::Journal(error, true))?;
+        let first = ours.next().map_err(|unsound| (unsound, false))?;
+        let second = theirs.next().map_err(|unsound| (unsound, true))?;
         let record = match (first, second) {
             (Some(first), Some(second)) if first == second => first,
             (first, second) => {
@@ -113,12 +161,7 @@ fn walk(
                 return Ok(parting);
             }
         };
-        effects.clear();
-        exchange.apply(&record, &mut effects).map_err(|error| {
-            let at = record.sequence;
-            Stop::Failed(Failure::Failed(format!("REPLAY_BROKEN: record {at}: {error}")))
-        })?;
-        parting.scribe.follow(&record, &effects);
+        parting.scribe.follow(&record, ours.effects());
         parting.shared = record.sequence.get();
         progress.passed(ours.bytes.saturating_sub(before), 1);
     }

@@ -48,8 +48,10 @@ An exported file is plain, or compressed as gzip members that any gunzip unpacks
 each is recognised by its first bytes, and every byte of either is verified.
 
 A MOMENT is a record's sequence number (1342) or a time (2026-08-10T18:00:00Z), and means the state
-after the last record not later than it. Users, markets and orders go by their id as clients saw
-it, or by the sequence number of the record that made them.
+after the last record not later than it. A time after the last record means the end; a state at a
+record that is not there yet is an error, AT_BEYOND_END. As an end of a span any moment will do.
+Users, markets and orders go by their id as clients saw it, or by the sequence number of the record
+that made them.
 
 With --json every answer is one object on one line (`fills` and `dump`: one a row) with `ok`; an
 error has `ok` false, `code` and `error`. Answers go to stdout, and so do faults of the journal;

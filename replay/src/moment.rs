@@ -4,6 +4,8 @@ use chrono::{DateTime, SecondsFormat};
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::units::{Sequence, TimeMs};
 
+use crate::answer::Failure;
+
 /// A moment of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
@@ -25,6 +27,17 @@ impl Moment {
         })?;
         let time = TimeMs::new(time.timestamp_millis());
         time.map(Moment::Time).ok_or_else(|| "is not between the years 1970 and 9999".to_owned())
+    }
+
+    /// Whether a journal that ends there has this moment. Every time is one of its moments: after
+    /// the last record nothing changes. A record that it does not have yet is none.
+    pub fn within(self, end: Sequence) -> Result<(), Failure> {
+        match self {
+            Moment::Sequence(asked) if asked > end => Err(Failure::Failed(format!(
+                "AT_BEYOND_END: there is no record {asked}: the journal ends with record {end}"
+            ))),
+            Moment::Sequence(_) | Moment::Time(_) => Ok(()),
+        }
     }
 
     /// Whether a record comes before this moment.

@@ -102,6 +102,17 @@ pub fn pass(
     Ok(Reached { exchange: replayer.into_exchange(), results, confirmed, head, blocks })
 }
 
+/// The state at a moment, or at the journal's end; tells of each record up to there.
+pub fn pass_to(
+    source: &mut Source,
+    at: Option<Moment>,
+    listener: &mut impl Listener,
+) -> Result<Reached, Failure> {
+    let reached = pass(source, at, false, listener)?;
+    at.map_or(Ok(()), |at| at.within(reached.exchange.sequence()))?;
+    Ok(reached)
+}
+
 /// A pass on its way.
 struct Walk {
     replayer: Replayer,
@@ -182,7 +193,7 @@ impl Walk {
 }
 
 /// What a replay found wrong: in which block, and in which of its or of earlier records.
-fn replay_failure(fault: &ReplayFault, block: Sequence, offset: Option<u64>) -> Failure {
+pub fn replay_failure(fault: &ReplayFault, block: Sequence, offset: Option<u64>) -> Failure {
     let error = fault.to_string();
     match *fault {
         ReplayFault::Broken { at, .. } => damaged(&error, block, [at; 2], before(at), offset),

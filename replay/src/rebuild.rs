@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Failure, head_fields};
 use crate::moment::{Moment, rfc3339};
-use crate::pass::{Reached, pass};
+use crate::pass::{Reached, pass_to};
 use crate::source::Source;
 use crate::tally::{Proof, Tally};
 
@@ -15,7 +15,7 @@ use crate::tally::{Proof, Tally};
 pub fn rebuild(path: &Path, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut tally = Tally::default();
-    let reached = pass(&mut source, at, false, &mut tally)?;
+    let reached = pass_to(&mut source, at, &mut tally)?;
     let exchange = &reached.exchange;
     let broken = |error: String| {
         let record = exchange.sequence().get();

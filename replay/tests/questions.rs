@@ -88,6 +88,39 @@ fn rebuild_stands_at_any_moment() {
     holds("rebuild.json", "rebuild", "--json --at 2023-11-14T22:13:24.999Z");
 }
 
+/// A record that is not there yet is no moment; any time after the last record is the end.
+#[test]
+fn a_state_is_asked_for_at_a_record_that_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = day(dir.path());
+    let report = |moment: &str| {
+        let page = dir.path().join("page.html");
+        let told = told("report", &file, &format!("--market 9 {moment} -o {}", page.display()));
+        drop(fs::remove_file(page));
+        told
+    };
+    let asked = [("rebuild", ""), ("book", "9 "), ("account", "2 "), ("explain", "11 ")];
+    for (question, about) in asked {
+        let at = |moment: &str| told(question, &file, &format!("{about}{moment} --json"));
+        let (code, text) = at("--at 43");
+        assert_eq!(code, 1, "{question}: {text}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["code"], "AT_BEYOND_END", "{text}");
+        assert!(value["error"].as_str().unwrap().contains("ends with record 42"), "{text}");
+        let end = at("");
+        assert_eq!(end.0, 0, "{question}");
+        assert_eq!(at("--at 42"), end, "{question}");
+        assert_eq!(at("--at 9999-01-01T00:00:00Z"), end, "{question}");
+    }
+    assert_eq!(report("--depth-at 43").0, 1);
+    assert_eq!(report("--depth-at 42 --depth-at 9999-01-01T00:00:00Z").0, 0);
+    // The end of a span lies wherever one likes.
+    for question in ["fills", "dump"] {
+        let whole = told(question, &file, "");
+        assert_eq!(told(question, &file, "--to 43"), whole);
+    }
+}
+
 #[test]
 fn fills_are_listed_in_every_format() {
     holds("fills.txt", "fills", "");

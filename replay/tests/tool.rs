@@ -99,6 +99,19 @@ fn damage_is_code_3_and_says_where() {
     assert!(answer["error"].as_str().unwrap().starts_with("RECOVERY_MARKER"), "{answer}");
 }
 
+/// A journal with the records of another, which records no results.
+fn same_records(data: &Path, other: &Path) {
+    let (journal, _) = SledJournal::open(data).unwrap();
+    let (mut copy, _) = SledJournal::open(other).unwrap();
+    for block in journal.read(Sequence::new(1)).map(Result::unwrap) {
+        let mut builder = BlockBuilder::new(copy.head());
+        for record in block.records() {
+            assert!(builder.push(record.clone()).is_ok());
+        }
+        copy.append(builder.build(Results::NONE).unwrap()).unwrap();
+    }
+}
+
 /// As if the tool, or the server, matched by other rules than whoever wrote the journal.
 #[test]
 fn other_results_are_code_3_and_say_which_block_and_records() {
@@ -121,6 +134,16 @@ fn other_results_are_code_3_and_say_which_block_and_records() {
         assert!(answer["error"].as_str().unwrap().starts_with("RESULTS_DIFFER"), "{answer}");
         let said = ["block", "record", "last_record", "sound_until"].map(|field| &answer[field]);
         assert_eq!(said, [&7, &1, &5, &0].map(|number: &i32| Value::from(*number)).each_ref());
+    }
+    // Asked where it parts from one with the same records, whichever is named first.
+    let other = dir.path().join("other");
+    same_records(&data, &other);
+    for pair in [[&data, &other], [&other, &data]] {
+        let [first, second] = pair.map(|path| path.as_os_str());
+        let (code, answer) = ask(&[OsStr::new("diff"), first, second]);
+        assert_eq!((code, &answer["code"]), (3, &"RESULTS_DIFFER".into()), "{answer}");
+        assert_eq!(answer["journal"], data.to_str().unwrap());
+        assert_eq!(answer["block"], 7, "{answer}");
     }
     let no_state = [OsStr::new("verify"), data.as_os_str(), OsStr::new("--no-state")];
     assert_eq!(ask(&no_state).0, 0, "the bytes are sound");

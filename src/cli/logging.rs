@@ -1,6 +1,7 @@
 //! Logs: to stderr, one line an event, filtered by `OPENOUTCRY_LOG`.
 
 use std::io::{self, IsTerminal};
+use std::panic;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
@@ -21,7 +22,11 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging.
+/// Where the sources of the journal's store are, seen from a place in them.
+const STORE_SOURCES: [&str; 2] = ["/sled-0", "/sled/src/"];
+
+/// Starts logging. The store panics on some damage; that is caught where it is called and told
+/// there, so its own words are only for whoever debugs.
 ///
 /// # Errors
 /// A filter that cannot be read.
@@ -34,5 +39,15 @@ pub fn start(format: LogFormat) -> Result<(), Failure> {
         LogFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))
+    started.map_err(|error| Failure::Failed(format!("logging cannot start: {error}")))?;
+    let others = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map_or("", |place| place.file());
+        if STORE_SOURCES.iter().any(|sources| place.contains(sources)) {
+            tracing::debug!(%panic, "the store panicked");
+        } else {
+            others(panic);
+        }
+    }));
+    Ok(())
 }

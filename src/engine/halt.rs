@@ -67,13 +67,15 @@ impl From<ReplayFault> for HaltReason {
 #[derive(Debug, Default)]
 pub struct Halt {
     reason: OnceLock<HaltReason>,
+    live: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Halt {
-    /// Halts; the first reason stays.
+    /// Halts; the first reason stays. During a start it is the start that tells of it.
     pub fn halt(&self, reason: HaltReason) {
-        if self.reason.set(reason).is_ok() {
+        let live = self.live.load(Ordering::Acquire);
+        if self.reason.set(reason).is_ok() && live {
             tracing::error!(%reason, "intake is closed until a restart; reads go on");
         }
     }
@@ -81,6 +83,11 @@ impl Halt {
     /// The reason, once halted.
     pub fn reason(&self) -> Option<HaltReason> {
         self.reason.get().copied()
+    }
+
+    /// Says that commands are taken from now on.
+    pub fn go_live(&self) {
+        self.live.store(true, Ordering::Release);
     }
 
     /// Says that the engine is about to end in good order.

@@ -124,6 +124,10 @@ pub fn start_with<J: Journal + 'static>(
 
 /// As [`start_with`], telling `meter` of the work from the first moment on.
 ///
+/// A start that goes from a snapshot and meets something that cannot be tells of the snapshot or of
+/// the journal. So it is tried again from the first record, and if that goes well the snapshot is
+/// set aside.
+///
 /// # Errors
 /// [`StartError`]; nothing was changed.
 pub fn start_metered<J: Journal + 'static>(
@@ -132,10 +136,63 @@ pub fn start_metered<J: Journal + 'static>(
     meter: Arc<Meter>,
 ) -> Result<Running, StartError> {
     meter.sequencer.post_replay_head(journal.head().sequence);
+    let reader = journal.reader();
+    let restored = restored(snapshots.as_ref(), &reader);
+    let mut from = restored.sequence();
+    let states = snapshots.as_ref().map(|snapshots| &snapshots.folder);
+    let started = match replayed(journal, restored, states, Arc::clone(&meter)) {
+        Err(NotStarted { journal: Some(journal), error: StartError::Halted(reason) })
+            if from != Sequence::ZERO =>
+        {
+            let wrong = std::mem::replace(&mut from, Sequence::ZERO);
+            tracing::error!(
+                snapshot = %wrong, %reason,
+                "the start from this snapshot went wrong; everything is replayed from the journal"
+            );
+            let again = replayed(journal, Restored::nothing(), states, meter);
+            if let (Ok(_), Some(folder)) = (&again, states) {
+                set_aside(folder, wrong);
+            }
+            again
+        }
+        started => started,
+    };
+    let (mut running, due) = started.map_err(|not| not.error)?;
+    if let Some(Snapshots { folder, every: Some(every) }) = snapshots {
+        let (ends, ending) = bounded(0);
+        let board = Arc::clone(&running.engine.0.snapshots);
+        let pace = Pace::background(ending);
+        let snapshotter =
+            Snapshotter { folder, every, journal: reader, due, board, pace, last: from };
+        // Not one of those whose end halts the engine: the venue goes on without snapshots.
+        let thread = Builder::new().name("snapshotter".to_owned());
+        running.snapshotter = Some((ends, thread.spawn(move || snapshotter.run())?));
+    }
+    Ok(running)
+}
+
+/// Why a journal was not replayed, and the journal, if it is still there.
+struct NotStarted<J> {
+    journal: Option<J>,
+    error: StartError,
+}
+
+impl<J> From<std::io::Error> for NotStarted<J> {
+    fn from(error: std::io::Error) -> NotStarted<J> {
+        NotStarted { journal: None, error: error.into() }
+    }
+}
+
+/// Goes on from what was restored to the journal's end.
+fn replayed<J: Journal + 'static>(
+    journal: J,
+    restored: Restored,
+    states: Option<&SnapshotFolder>,
+    meter: Arc<Meter>,
+) -> Result<(Running, Arc<DueBoard>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
     let due = Arc::new(DueBoard::default());
-    let reader = journal.reader();
-    let Restored { replayer, read_model } = restored(snapshots.as_ref(), &reader);
+    let Restored { replayer, read_model } = restored;
     let began = replayer.results();
     due.post(replayer.exchange().next_due(), began);
     meter.matcher.post_applied(began.through);
@@ -143,7 +200,7 @@ pub fn start_metered<J: Journal + 'static>(
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
     let (trials, trials_asked) = bounded(TRIALS_MAX);
-    let (replayed, replay_result) = bounded(1);
+    let (tells, told) = bounded(1);
 
     let matcher = Matcher {
         replayer,
@@ -155,46 +212,43 @@ pub fn start_metered<J: Journal + 'static>(
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
     };
-    let (stop, told) = (Arc::clone(&halt), Arc::clone(&meter));
-    let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, told);
-    let states = snapshots.as_ref().map(|snapshots| snapshots.folder.clone());
-    let past = Past::new(reader.clone(), states, Bounds::STANDARD);
+    let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD);
+    let (stop, counts) = (Arc::clone(&halt), Arc::clone(&meter));
+    let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, counts);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
-        let result = sequencer.replay();
-        let go_on = result.is_ok();
         // The start waits for this; if it is gone, so is the process.
-        drop(replayed.send(result));
-        Left { _journal: go_on.then(|| Box::new(sequencer.run()) as Box<dyn Journal>) }
-    })?;
-    let board = Arc::new(SnapshotBoard::started_from(began.through));
-    let snapshots_taken = Arc::clone(&board);
-    let reached =
-        Reached { intake, trials, read_model, halt, past, meter, snapshots: snapshots_taken };
-    let engine = Engine(Arc::new(reached));
-    let died = StartError::Halted(HaltReason::ThreadDied("sequencer"));
-    let replayed = replay_result.recv().map_err(|_| died).and_then(|result| result);
-    if replayed.is_err() && began.through != Sequence::ZERO {
-        tracing::error!(
-            snapshot = %began.through,
-            "the start went from a snapshot; without the folder of snapshots it replays everything"
-        );
-    }
-    replayed?;
-    let snapshotter = match snapshots {
-        Some(Snapshots { folder, every: Some(every) }) => {
-            let (ends, ending) = bounded(0);
-            let (pace, last) = (Pace::background(ending), began.through);
-            let snapshotter =
-                Snapshotter { folder, every, journal: reader, due, board, pace, last };
-            // Not one of those whose end halts the engine: the venue goes on without snapshots.
-            let thread = Builder::new().name("snapshotter".to_owned());
-            Some((ends, thread.spawn(move || snapshotter.run())?))
+        if let Err(error) = sequencer.replay() {
+            drop(tells.send(Err(NotStarted { journal: Some(sequencer.journal), error })));
+            return Left { _journal: None };
         }
-        _ => None,
-    };
-    Ok(Running { engine, snapshotter, sequencer, matcher, archiving: None })
+        drop(tells.send(Ok(())));
+        Left { _journal: Some(Box::new(sequencer.run())) }
+    })?;
+    let died = || StartError::Halted(HaltReason::ThreadDied("sequencer"));
+    let replayed = told.recv().map_err(|_| NotStarted { journal: None, error: died() });
+    if let Err(not) = replayed.and_then(|replayed| replayed) {
+        // What they hold is let go before anything is tried again.
+        drop((sequencer.join(), matcher.join()));
+        return Err(not);
+    }
+    halt.go_live();
+    let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
+    let reached = Reached { intake, trials, read_model, halt, meter, past, snapshots };
+    let engine = Engine(Arc::new(reached));
+    Ok((Running { engine, snapshotter: None, sequencer, matcher, archiving: None }, due))
+}
+
+/// Takes a snapshot that the journal has proved wrong out of use.
+fn set_aside(folder: &SnapshotFolder, snapshot: Sequence) {
+    match folder.set_aside(snapshot) {
+        Ok(()) => tracing::warn!(%snapshot, "the snapshot was wrong and is set aside"),
+        Err(error) => tracing::error!(
+            %snapshot, %error,
+            "the snapshot was wrong and could not be set aside: delete it, the server stopped"
+        ),
+    }
 }
 
 /// What a start begins with.

@@ -5,6 +5,7 @@
 //! the hash than on its bytes.
 
 mod effects;
+mod sink;
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! The exchange's units: ticks, lots, money, ratios. Integers inside, decimals at the edge.
 //!
 //! Raw arithmetic on these integers lives here, and on their digits in `decimal.rs`, and nowhere
-//! else in `exchange`; every other file calls the checked operations below. Units and text forms: semantics 1.
+//! else in `exchange`; every other file calls the checked operations below. Units and text forms:
+//! semantics 1.
 
 #![allow(
     clippy::arithmetic_side_effects,

@@ -5,8 +5,10 @@
 //! is cut off and written again from the journal; anything else that is not whole, or that a whole
 //! member stands behind, is damage, and is left as it is.
 
+mod continuity;
+
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -67,6 +69,19 @@ pub enum ArchiveError {
         "ARCHIVE_BEGINNING: the files before {0} are gone; put them back, or name an empty folder"
     )]
     Beginning(PathBuf),
+    /// A file between others is gone.
+    #[error(
+        "ARCHIVE_GAP: records {from} to {to} are missing: the file that followed {after} is gone; \
+         put it back, or name an empty folder"
+    )]
+    Gap {
+        /// The file before it.
+        after: PathBuf,
+        /// First record missing.
+        from: Sequence,
+        /// Last record missing.
+        to: Sequence,
+    },
     /// The archive goes on where the journal has ended: the journal has lost its tail, or an older
     /// copy was put in its place.
     #[error(
@@ -123,7 +138,7 @@ pub struct Archive {
 
 impl Archive {
     /// Opens the archive of a folder, and makes one where there is none. Cuts off what a crash
-    /// left of a write.
+    /// left of a write. Every file must follow the one before it.
     pub fn open(folder: &Path) -> Result<(Archive, Option<Cut>), ArchiveError> {
         let failed = |error| failed(folder, error);
         if !folder.exists() {
@@ -141,6 +156,7 @@ impl Archive {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let mut files = segments(folder).map_err(failed)?.unwrap_or_default();
+        let mut all = files.clone();
         let Some(segment) = files.pop_back() else {
             let (head, segment) = (Head::START, segment_path(folder, &Head::START));
             return Ok((Archive::at(folder, head, (segment, 0), lock), None));
@@ -160,6 +176,10 @@ impl Archive {
             let what = format!("it is empty, and record {} is next", head.sequence.next());
             return Err(ArchiveError::Damaged { path: segment, offset: 0, what });
         }
+        if whole == 0 {
+            all.pop_back();
+        }
+        continuity::check(&all)?;
         Ok((Archive::at(folder, head, (segment, whole), lock), cut))
     }
 
@@ -361,26 +381,38 @@ fn head_of(path: &Path, last: &WholeMember) -> Result<Head, ArchiveError> {
         read_at(&file, last.begin, last.end, length).map_err(|error| failed(path, error))?;
     let mut members = Members::new(bytes.as_slice());
     let mut head: Option<Head> = None;
-    loop {
-        let mut bytes = Vec::new();
-        let mut read = |bytes: &mut Vec<u8>, length| {
-            members.fill(bytes, length).map_err(|error| match error {
-                UnpackError::Io(error) => failed(path, error),
-                UnpackError::Fault(fault) => damaged(fault.to_string()),
-            })
-        };
-        read(&mut bytes, BLOCK_HEADER_BYTES)?;
-        if bytes.is_empty() {
-            let whole = head.filter(|head| *head != Head::START);
-            return whole.ok_or_else(|| damaged("a member without a block".to_owned()));
-        }
-        let fault = |fault: BlockFault| damaged(fault.to_string());
-        let length = block::block_bytes(&bytes).map_err(fault)?;
-        read(&mut bytes, length)?;
-        let block = RawBlock::new(bytes).decode().map_err(fault)?;
-        block.follows(&head.unwrap_or_else(|| block.built_after())).map_err(fault)?;
+    while let Some(block) = next_block(&mut members, path, last.begin)? {
+        let after = head.unwrap_or_else(|| block.built_after());
+        block.follows(&after).map_err(|fault| damaged(fault.to_string()))?;
         head = Some(block.head());
     }
+    let whole = head.filter(|head| *head != Head::START);
+    whole.ok_or_else(|| damaged("a member without a block".to_owned()))
+}
+
+/// The next block of a file's members, of which the one at `offset` is read; `None` where they, or
+/// it, end.
+fn next_block(
+    members: &mut Members<impl Read>,
+    path: &Path,
+    offset: u64,
+) -> Result<Option<Block>, ArchiveError> {
+    let damaged = |what: String| ArchiveError::Damaged { path: path.to_owned(), offset, what };
+    let mut bytes = Vec::new();
+    let mut read = |bytes: &mut Vec<u8>, length| {
+        members.fill(bytes, length).map_err(|error| match error {
+            UnpackError::Io(error) => failed(path, error),
+            UnpackError::Fault(fault) => damaged(fault.to_string()),
+        })
+    };
+    read(&mut bytes, BLOCK_HEADER_BYTES)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let fault = |fault: BlockFault| damaged(fault.to_string());
+    let length = block::block_bytes(&bytes).map_err(fault)?;
+    read(&mut bytes, length)?;
+    RawBlock::new(bytes).decode().map(Some).map_err(fault)
 }
 
 fn failed(path: &Path, error: io::Error) -> ArchiveError {

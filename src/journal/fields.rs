@@ -7,9 +7,9 @@ use crate::exchange::command::{
     TradingMode,
 };
 use crate::exchange::fees::FeeRate;
-use crate::exchange::ids::Token;
+use crate::exchange::ids::{MarketNo, MarketSet, Token};
 use crate::exchange::rules::Rules;
-use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, TimeMs};
+use crate::exchange::units::{Lots, Money, ORDER_LOTS_MAX, Tick, TimeMs};
 
 /// The name of a field that may not hold what it holds; as in journal-format.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +145,18 @@ pub fn fee_rate_option(
     field: &'static str,
 ) -> Result<Option<FeeRate>, BadField> {
     rate.map(|rate| fee_rate(rate, field)).transpose()
+}
+
+/// A price of an order, in ticks.
+pub fn price(ticks: u8) -> Result<Tick, BadField> {
+    Tick::new(ticks).ok_or(BadField("price"))
+}
+
+/// Markets by their numbers, ascending: another order of the same would be another spelling.
+pub fn market_set(numbers: Vec<u32>) -> Result<MarketSet, BadField> {
+    let ascending = numbers.is_sorted();
+    let markets = numbers.into_iter().map(MarketNo).collect();
+    MarketSet::new(markets).filter(|_| ascending).ok_or(BadField("markets"))
 }
 
 /// A stored name that a client gave to an order.

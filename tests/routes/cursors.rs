@@ -32,6 +32,7 @@ impl CursorList<'_> {
         loop {
             let (things, next) = self.page(&format!("cursor={cursor}&limit={limit}"));
             assert!(things.len() <= limit);
+            assert!(!things.iter().any(|thing| all.contains(thing)), "shown again: {things:?}");
             all.extend(things);
             let Some(next) = next else { return all };
             assert_eq!(all.len() % limit, 0);

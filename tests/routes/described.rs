@@ -42,6 +42,12 @@ pub fn operations() -> impl Iterator<Item = Operation> {
     })
 }
 
+/// The operation with this id.
+pub fn operation(id: &str) -> Operation {
+    let mut all = operations();
+    all.find(|operation| operation.id() == id).unwrap_or_else(|| panic!("no operation {id}"))
+}
+
 impl Operation {
     pub fn id(&self) -> &'static str {
         self.content["operationId"].as_str().unwrap()

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, bare};
-use super::described::operations;
+use super::described::{operation, operations};
 use super::venue::{Trader, Venue};
 
 const KEPT: &str = include_str!("../../src/api/openapi/examples.json");
@@ -39,8 +39,7 @@ impl Scene {
 
     /// Asks, and writes down what was asked and what came. `parts` are the parts of the path.
     fn show(&mut self, id: &str, by: &Client, parts: &[&str], query: &str, body: Value) -> Value {
-        let operation = operations().find(|operation| operation.id() == id);
-        let operation = operation.unwrap_or_else(|| panic!("no operation {id}"));
+        let operation = operation(id);
         let (mut path, mut named) = (operation.path.to_owned(), Map::new());
         for (parameter, part) in operation.parameters().filter(|p| p["in"] == "path").zip(parts) {
             let name = parameter["name"].as_str().unwrap();
@@ -261,6 +260,7 @@ fn figures(scene: &mut Scene, market: &str, ann: &Client) {
     scene.show("listLedger", ann, &[], "limit=50", Value::Null);
     scene.show("listSettlements", ann, &[], "limit=50", Value::Null);
     scene.show("getPnl", ann, &[], "", Value::Null);
+    scene.show("getLimits", ann, &[], "", Value::Null);
 }
 
 /// Each move of a market's life.
@@ -289,7 +289,6 @@ fn conversion(scene: &mut Scene, ann: &Trader, ben: &Trader) {
 /// Keys, limits, the journal, the process.
 fn watch(scene: &mut Scene, ann: &Trader) {
     let (op, ann) = (scene.operator(), &ann.client);
-    scene.show("getLimits", ann, &[], "", Value::Null);
     let body = json!({"scope": "read", "label": "screen"});
     let key = scene.show("createKey", ann, &[], "", body);
     let key = scene.show("rotateKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);

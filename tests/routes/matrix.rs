@@ -11,7 +11,7 @@ use openoutcry::journal::store::{Step, StoredJournal};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, Ending, exchange};
-use super::described::{Operation, check, operations};
+use super::described::{Operation, check, operation, operations};
 use super::faults::{Fault, Faulty};
 use super::scene::{Request, Scene, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon};
@@ -80,6 +80,7 @@ fn every_code_listed_is_given() {
     unknown_ids(&mut given);
     states(&mut given);
     repeats(&mut given);
+    excluded(&mut given);
     refusals(&mut given);
     let mut missing = Vec::new();
     for operation in operations() {
@@ -241,6 +242,7 @@ fn unknown_ids(given: &mut Given) {
         let members = &super::schema::resolved(&super::described::DOCUMENT, body)["properties"];
         for (member, value, code) in [
             ("marketId", json!(NOBODY), "MARKET_NOT_FOUND"),
+            ("marketIds", json!([NOBODY]), "MARKET_NOT_FOUND"),
             ("eventId", json!(NOBODY), "EVENT_NOT_FOUND"),
             ("categoryIds", json!([NOBODY]), "CATEGORY_NOT_FOUND"),
             ("copyFromTraderId", json!(NOBODY), "USER_NOT_FOUND"),
@@ -319,13 +321,41 @@ fn repeats(given: &mut Given) {
         let asked = scene.request(&operation).and_member("clientOrderId", json!("own"));
         given.note(&operation, "CLIENT_ORDER_ID_REUSED", &asked.send());
     }
+    // One name is all that anybody may have remembered.
+    let scene = Scene::over(Venue::with_rules(Rules { user_names_max: 1, ..Rules::current() }));
+    named(&scene.venue.operator, "/admin/categories", &json!({"name": "n", "slug": "n"}));
+    for operation in listing("TOO_MANY_NAMES") {
+        let asked = scene.request(&operation).with_header("idempotency-key", "another");
+        given.note(&operation, "TOO_MANY_NAMES", &asked.send());
+    }
+}
+
+/// What markets that exclude each other are refused, and what those that do not are.
+fn excluded(given: &mut Given) {
+    let scene = Scene::new();
+    let mut note = |id: &str, code: &str, change: &dyn Fn(Request) -> Request| {
+        let operation = operation(id);
+        given.note(&operation, code, &change(scene.request(&operation)).send());
+    };
+    let too_many = json!("50");
+    note("convert", "INSUFFICIENT_CONTRACTS", &|r| r.and_member("quantity", too_many.clone()));
+    note("convert", "EVENT_NOT_EXCLUSIVE", &|request| {
+        request.with_part("eventId", &scene.event).and_member("marketIds", json!([scene.market]))
+    });
+    assert_eq!(scene.request(&operation("convert")).send().status, 200);
+    let joining = json!(scene.exclusive);
+    note("createMarket", "EVENT_COMPLETE", &|r| r.and_member("eventId", joining.clone()));
+    scene.venue.settle(&scene.field[0], "yes");
+    note("convert", "EVENT_NOT_CONVERTIBLE", &|request| request);
+    for id in ["resolveMarket", "voidMarket"] {
+        note(id, "EVENT_ALREADY_WON", &|r| r.with_part("marketId", &scene.field[1]));
+    }
 }
 
 /// What an operation alone is refused for.
 fn refusals(given: &mut Given) {
     let rules = Rules { user_open_orders_max: 6, ..Rules::current() };
     let scene = Scene::over(Venue::with_rules(rules));
-    let operation = |id: &str| operations().find(|operation| operation.id() == id).unwrap();
     let mut refused = |id: &str, code: &str, changes: Value| {
         let operation = operation(id);
         let mut asked = scene.request(&operation);

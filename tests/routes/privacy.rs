@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::described::{Operation, operations};
+use super::described::{Operation, operation, operations};
 use super::scene::Scene;
-use super::venue::Trader;
+use super::shapes;
+use super::venue::{Trader, order};
 
 /// Reads of what is the caller's alone, in which nobody else's answer can be the same here.
 const OWN: [&str; 12] = [
@@ -89,7 +90,10 @@ fn nobody_changes_what_is_anothers() {
     let (before, mut refused) = (state(), 0);
     for operation in operations().filter(|o| o.method != "GET" && is_for_traders(o)) {
         let answer = scene.request(&operation).by(&carol.client).send();
-        if operation.path.contains('{') {
+        if operation.id() == "convert" {
+            // The event and its markets are everybody's; the contracts are Ann's.
+            answer.refused(422, "INSUFFICIENT_CONTRACTS");
+        } else if operation.path.contains('{') {
             assert_eq!(answer.status, 404, "{answer:?}");
             refused += 1;
         }
@@ -105,9 +109,22 @@ fn nobody_changes_what_is_anothers() {
     for result in results.as_array().unwrap() {
         assert_eq!(result["error"]["code"], "ORDER_NOT_FOUND", "{results}");
     }
-    assert_eq!(asked(&scene, &only("getOrder"), &scene.ann)["status"], "PARTIALLY_FILLED");
+    assert_eq!(asked(&scene, &operation("getOrder"), &scene.ann)["status"], "PARTIALLY_FILLED");
 }
 
-fn only(id: &str) -> Operation {
-    operations().find(|operation| operation.id() == id).unwrap()
+/// What would trade with Ann's order says no more of her than the trade would.
+#[test]
+fn a_trial_tells_nothing_of_others() {
+    let scene = scene();
+    let carol = scene.venue.trader("carol");
+    let meeting = order(&scene.market, "SELL", "yes", "0.05", "7");
+    let dry = carol.client.post("/trading/orders?dryRun=true", &meeting);
+    let dry = dry.ok(&shapes::tried());
+    assert!(!dry["trades"].as_array().unwrap().is_empty(), "{dry}");
+    let real = carol.order(&meeting);
+    for (answer, kind) in [(dry, "trial"), (real.ok(&shapes::placed()), "order")] {
+        for secret in [&scene.ann.id, &scene.order, &scene.post_only, &scene.reduce_only] {
+            assert!(!answer.to_string().contains(secret.as_str()), "{kind}: {answer}");
+        }
+    }
 }

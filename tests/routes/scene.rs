@@ -22,8 +22,13 @@ pub struct Scene {
     pub reduce_only: String,
     /// A key of Ann's that nobody uses.
     pub key: String,
+    /// An event whose markets exclude each other.
+    pub exclusive: String,
+    /// Its markets: Ann holds no contracts of the first two.
+    pub field: [String; 3],
+    /// An event of markets that may all resolve yes, `market` among them.
+    pub event: String,
     category: String,
-    event: String,
     draft: String,
     suspended: String,
     closed: String,
@@ -57,6 +62,12 @@ impl Scene {
         let reduce_only = placed("SELL", "0.90", "2", &json!({"reduceOnly": true}));
         let key = ann.client.post("/account/keys", &json!({"scope": "read", "label": "spare"}));
         let key = key.text("keyId");
+        let exclusive = venue.event(&json!({"mutuallyExclusive": true}));
+        let about = json!({"eventId": exclusive});
+        let field = [(); 3].map(|()| venue.market_with(&about));
+        for market in &field[..2] {
+            venue.trade(market, &ben, &ann, "0.40", "5");
+        }
         Scene {
             venue,
             ann,
@@ -65,6 +76,8 @@ impl Scene {
             post_only,
             reduce_only,
             key,
+            exclusive,
+            field,
             category,
             event,
             draft,
@@ -94,6 +107,7 @@ impl Scene {
         };
         let found = match part {
             "marketId" => market,
+            "eventId" if id == "convert" => &self.exclusive,
             "eventId" => &self.event,
             "categoryId" => &self.category,
             "orderId" => &self.order,
@@ -113,6 +127,7 @@ impl Scene {
                     let value = match name.as_str() {
                         "marketId" | "eventId" | "orderId" => json!(self.part("", &name)),
                         "categoryIds" => json!([self.category]),
+                        "marketIds" => json!(self.field[..2]),
                         "deadline" => json!(FAR),
                         _ => self.told(value),
                     };

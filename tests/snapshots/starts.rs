@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use openoutcry::engine::start::{Snapshots, start_with};
+use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::{Results, ResultsHash};
-use openoutcry::exchange::units::Sequence;
+use openoutcry::exchange::units::{Money, Sequence};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{BlockBuilder, ChainHash};
 use openoutcry::journal::sled::SledJournal;
@@ -350,4 +351,60 @@ fn a_block_after_a_snapshot_that_records_other_results_stops_the_start() {
     });
     assert!(refused.to_string().contains("RESULTS_DIFFER"), "{refused}");
     assert!(log.text().contains(&format!("snapshot={end}")), "{}", log.text());
+    assert!(kept.path(Kind::State, end).exists(), "nothing has proved it wrong");
+}
+
+/// A snapshot that is sound in itself, and from which the journal comes to other results.
+#[test]
+fn a_start_from_a_snapshot_that_the_journal_contradicts_replays_everything() {
+    let mut kept = Kept::new();
+    // One more block, which records what all before it came to.
+    let running = start(kept.data.path(), 0);
+    play(&running.engine(), &commands()[1..2]);
+    kept.truth = stop(running);
+    let (newer, older) = (kept.newer, kept.older);
+    let name = format!("snapshot={newer}");
+    kept.broken(Sequence::ZERO, &[&name, "RESULTS_DIFFER", "set aside"], |kept| {
+        for kind in Kind::ALL {
+            kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));
+        }
+    });
+    // The state that other commands would have led to, with its own digest.
+    let mut state = Vec::new();
+    let other = forked(&kept, newer, &mut state);
+    let forge = |kept: &Kept| {
+        kept.forge(Kind::State, newer, |point, body| {
+            point.state = other;
+            body.clone_from(&state);
+        });
+        kept.forge(Kind::Views, newer, |point, _| point.state = other);
+    };
+    kept.broken(Sequence::ZERO, &[&name, "everything is replayed"], forge);
+    // The next start takes the older one again, and does not even see the wrong one.
+    forge(&kept);
+    assert_eq!(kept.started().0, Sequence::ZERO);
+    for kind in Kind::ALL {
+        assert!(!kept.path(kind, newer).exists());
+        let wrong = format!("{}.wrong", kept.path(kind, newer).display());
+        assert!(Path::new(&wrong).exists(), "{wrong}");
+    }
+    let (began, seen, log) = kept.started();
+    assert_eq!((began, &seen), (older, &kept.truth), "{log}");
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
+/// The image and digest of a state as of that record that another venue came to.
+fn forked(kept: &Kept, sequence: Sequence, image: &mut Vec<u8>) -> StateDigest {
+    let (journal, _) = SledJournal::open(kept.data.path()).unwrap();
+    let (mut exchange, mut effects) = (Exchange::new(), Vec::new());
+    let blocks = journal.read(Sequence::new(1)).map(Result::unwrap);
+    let records: Vec<Record> = blocks.flat_map(|block| block.records().to_vec()).collect();
+    for mut record in records.into_iter().take_while(|record| record.sequence <= sequence) {
+        if let Command::Deposit { amount, .. } = &mut record.command {
+            *amount = Money::new(amount.get() + 1);
+        }
+        exchange.apply(&record, &mut effects).unwrap();
+    }
+    *image = exchange.image().unwrap();
+    exchange.digest().unwrap()
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
 use crate::moment::{Moment, rfc3339, when};
-use crate::pass::pass;
+use crate::pass::pass_to;
 use crate::reference::Reference;
 use crate::register::spoken;
 use crate::source::Source;
@@ -25,7 +25,7 @@ use words::{contracts, wrap};
 pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answer, Failure> {
     let mut source = Source::open(path)?;
     let mut story = Story::of(order);
-    let exchange = pass(&mut source, at, false, &mut story)?.exchange;
+    let exchange = pass_to(&mut source, at, &mut story)?.exchange;
     let unknown = || {
         Failure::not_found(match story.done_before {
             Some(first) => format!(

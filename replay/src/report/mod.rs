@@ -111,6 +111,7 @@ pub fn report(path: &Path, wish: &Wish, file: &Path) -> Result<Answer, Failure> 
         return Err(unbalanced(record));
     }
     let checked = checked(path, &reached)?;
+    wish.depth_at.iter().try_for_each(|moment| moment.within(checked.sequence))?;
     let currency = reached.exchange.rules().map_or("", |rules| rules.currency.as_str()).to_owned();
     drop(reached);
     let moments = if wish.depth_at.is_empty() {

@@ -7,6 +7,7 @@ pub mod people;
 pub mod seed;
 pub mod books;
 pub mod bets;
+pub mod quotes;
 pub mod pipeline;
 pub mod banner;
 

@@ -14,8 +14,8 @@ use crate::projection::ReadModel;
 
 use super::people::{BOOKKEEPER_MONEY, OPERATOR, Person, TRADERS, bookkeeper_name, picture};
 use super::pipeline::{expect_done, submit_all, submit_sure};
-use super::texts::Catalogue;
-use super::{SeedError, bets, books};
+use super::texts::{Catalogue, Market, Quotes};
+use super::{SeedError, bets, books, quotes};
 
 /// What a start of the demo found or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,7 @@ async fn make(engine: &Engine) -> Result<Seeding, SeedError> {
     let markets_past = markets(engine, &catalogue, &categories, &events).await?;
     publish(engine, &catalogue).await?;
     let commands_played = play(engine, &catalogue).await?;
+    quote(engine, &catalogue).await?;
     let traders = people(engine, &TRADERS).await?;
     // Bound first: a guard in the call would be held while the projector waits for it.
     let markets = living(&engine.read(), &catalogue);
@@ -284,14 +285,37 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<usize, SeedError
     books::play(engine, lanes, accounts.into_iter().zip(numbers)).await
 }
 
+/// Quotes the markets that are to be quoted.
+async fn quote(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError> {
+    let quoter = Wanted { name: quotes::QUOTER.to_owned(), money: BOOKKEEPER_MONEY };
+    let markets = quoted(&engine.read(), catalogue);
+    for user in users(engine, &[quoter]).await? {
+        quotes::place(engine, user, &markets).await?;
+    }
+    Ok(())
+}
+
 /// The markets that are to have a living book, as far as they take orders, in the file's order,
 /// each with the name of what is played.
 fn living<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a str)> {
+    active(model, catalogue, |market| market.book.as_deref())
+}
+
+/// The markets that are to be quoted, as far as they take orders, each with its quotes.
+fn quoted<'a>(model: &ReadModel, catalogue: &'a Catalogue) -> Vec<(MarketNo, &'a Quotes)> {
+    active(model, catalogue, |market| market.quotes.as_ref())
+}
+
+/// The markets that take orders and of which `of` finds something, in the file's order.
+fn active<'a, T>(
+    model: &ReadModel,
+    catalogue: &'a Catalogue,
+    of: impl Fn(&'a Market) -> Option<T>,
+) -> Vec<(MarketNo, T)> {
     let there = markets_by_logo(model);
     let found = catalogue.markets().filter_map(|(_, market)| {
-        let book = market.book.as_deref()?;
         let (number, status) = there.get(&market.logo())?;
-        (*status == MarketStatus::Active).then_some((*number, book))
+        (*status == MarketStatus::Active).then_some((*number, of(market)?))
     });
     found.collect()
 }
@@ -307,7 +331,7 @@ mod tests {
     use crate::cli::demo::venue;
     use crate::exchange::catalogue::CategoryDraft;
     use crate::exchange::command::Role;
-    use crate::exchange::units::Sequence;
+    use crate::exchange::units::{MONEY_PER_UNIT, Sequence};
 
     /// What a whole demo has, counted in the read model.
     fn assert_whole(engine: &Engine) {
@@ -348,6 +372,23 @@ mod tests {
             let asks = model.depth.levels(market, Direction::Down).count();
             assert!(bids >= 3 && asks >= 3, "{market:?}: {bids} bids, {asks} asks");
         }
+        assert_field_quoted(&model);
+    }
+
+    /// There is an event of markets that exclude each other, quoted as such are: somebody who
+    /// buys no contracts of two of them can have them converted.
+    fn assert_field_quoted(model: &ReadModel) {
+        let mut events = model.catalogue.events_published();
+        let event = events.find(|row| row.draft.mutually_exclusive).unwrap();
+        let field = model.field(event).unwrap();
+        let (bid, ask) = (field.bid.unwrap(), field.ask.unwrap());
+        let one = Money::new(MONEY_PER_UNIT);
+        assert!(event.markets.len() >= 3 && bid < one && ask > one, "{bid} {ask}");
+        for market in &event.markets {
+            for direction in [Direction::Up, Direction::Down] {
+                assert_eq!(model.depth.levels(*market, direction).count(), 3);
+            }
+        }
     }
 
     #[tokio::test]
@@ -370,7 +411,7 @@ mod tests {
     async fn a_start_cut_short_anywhere_is_finished_by_the_next() {
         let whole = venue().await;
         seed(&whole).await.unwrap();
-        for steps in [0, 3, 5, 6] {
+        for steps in [0, 3, 5, 6, 7] {
             let engine = venue().await;
             make_some(&engine, steps).await.unwrap();
             assert!(matches!(seed(&engine).await.unwrap(), Seeded::Finished(_)), "{steps}");
@@ -403,6 +444,12 @@ mod tests {
             play(engine, &catalogue).await?;
         }
         if steps >= 6 {
+            let quoter = Wanted { name: quotes::QUOTER.to_owned(), money: BOOKKEEPER_MONEY };
+            let quoter = users(engine, &[quoter]).await?;
+            let markets = quoted(&engine.read(), &catalogue);
+            quotes::place(engine, quoter[0], &markets[..1]).await?;
+        }
+        if steps >= 7 {
             let traders = people(engine, &TRADERS).await?;
             keys(engine, &TRADERS[..1], &traders).await?;
         }

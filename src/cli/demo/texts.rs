@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::exchange::catalogue::{CategoryDraft, EventDraft, Localized, MarketDraft};
 use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryNo, EventNo};
-use crate::exchange::units::TimeMs;
+use crate::exchange::units::{Tick, TimeMs};
 
 /// Where the demo's pictures would be. The domain is reserved (RFC 2606): nothing is fetched.
 pub const ASSETS: &str = "https://assets.example.org";
@@ -53,6 +53,9 @@ pub struct Event {
     /// Unique short name, from which the picture's address is made.
     pub slug: String,
     highlighted: bool,
+    /// Whether one of its markets at most resolves yes.
+    #[serde(default)]
+    mutually_exclusive: bool,
     categories: Vec<String>,
     titles: Words,
     sub_titles: Words,
@@ -73,6 +76,8 @@ pub struct Market {
     pub draft: bool,
     /// The recorded flow that is played into it, as [`super::books::lane`] reads it.
     pub book: Option<String>,
+    /// What is quoted in it.
+    pub quotes: Option<Quotes>,
     categories: Vec<String>,
     #[serde(deserialize_with = "end_of_day")]
     deadline: TimeMs,
@@ -80,6 +85,18 @@ pub struct Market {
     outcomes: Option<Sides>,
     questions: Words,
     descriptions: Words,
+}
+
+/// The best prices of yes that are quoted in a market.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quotes {
+    /// What is bid.
+    #[serde(deserialize_with = "tick")]
+    pub bid: Tick,
+    /// What is asked.
+    #[serde(deserialize_with = "tick")]
+    pub ask: Tick,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,7 +145,7 @@ impl Catalogue {
             images: vec![event.image()],
             highlighted: event.highlighted,
             categories: self.numbers(&event.categories, categories)?,
-            mutually_exclusive: false,
+            mutually_exclusive: event.mutually_exclusive,
         })
     }
 
@@ -188,6 +205,11 @@ impl Event {
     pub fn image(&self) -> String {
         format!("{ASSETS}/events/{}.jpg", self.slug)
     }
+}
+
+/// Reads a price as `0.52`.
+fn tick<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Tick, D::Error> {
+    Tick::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 /// Reads a day as `2030-07-20` and gives its last second.
@@ -306,7 +328,10 @@ mod tests {
     #[test]
     fn drafts_have_no_book_and_no_event_is_wholly_hidden() {
         let catalogue = Catalogue::embedded().unwrap();
-        assert!(catalogue.markets().all(|(_, market)| !(market.draft && market.book.is_some())));
+        for (_, market) in catalogue.markets() {
+            let kinds = [market.draft, market.book.is_some(), market.quotes.is_some()];
+            assert!(kinds.into_iter().filter(|is| *is).count() <= 1, "{}", market.slug);
+        }
         for event in &catalogue.events {
             assert!(event.markets.iter().any(|market| !market.draft), "{}", event.slug);
         }

@@ -1,6 +1,7 @@
 //! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
 //! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
 
+use super::sink::{Sink, Small};
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
@@ -24,53 +25,6 @@ pub trait Canonical {
     fn write(&self, out: &mut impl Sink);
 }
 
-/// Where canonical bytes go.
-pub trait Sink {
-    /// Appends an integer's bytes.
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]);
-    /// Appends a text's bytes, or a hash's.
-    fn bytes(&mut self, bytes: &[u8]);
-}
-
-impl Sink for Vec<u8> {
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.extend_from_slice(&bytes);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-}
-
-/// Room for any effect without texts.
-const SMALL_BYTES: usize = 96;
-
-/// One small effect, put together where the compiler knows the place of each field, and then
-/// appended at once: appending field by field costs as much as matching the order.
-struct Small {
-    bytes: [u8; SMALL_BYTES],
-    length: usize,
-}
-
-impl Sink for Small {
-    #[inline]
-    fn integer<const N: usize>(&mut self, bytes: [u8; N]) {
-        let room = self.bytes.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>);
-        if let Some(room) = room {
-            *room = bytes;
-        }
-        self.length = self.length.saturating_add(N);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        let end = self.length.saturating_add(bytes.len());
-        if let Some(room) = self.bytes.get_mut(self.length..end) {
-            room.copy_from_slice(bytes);
-        }
-        self.length = end;
-    }
-}
-
 /// Appends the canonical bytes of one effect.
 pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
     use Effect as E;
@@ -83,9 +37,9 @@ pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
         | E::OrderCancelled { .. }
         | E::PositionChanged { .. }
         | E::PositionSettled { .. } => {
-            let mut small = Small { bytes: [0; SMALL_BYTES], length: 0 };
+            let mut small = Small::new();
             effect.write(&mut small);
-            match small.bytes.get(..small.length) {
+            match small.written() {
                 Some(bytes) => out.extend_from_slice(bytes),
                 None => effect.write(out),
             }

@@ -14,9 +14,7 @@ use crate::exchange::catalogue::{
 };
 use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder, Wording};
 use crate::exchange::fees::{FeeRate, Fees};
-use crate::exchange::ids::{
-    CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo,
-};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
 use crate::exchange::units::{Lots, Money, Sequence, SettlementPrice, Tick, TimeMs};
 
@@ -300,10 +298,6 @@ fn categories(numbers: Vec<u32>) -> Vec<CategoryNo> {
     numbers.into_iter().map(CategoryNo).collect()
 }
 
-fn tick(ticks: u8) -> Result<Tick, BadField> {
-    Tick::new(ticks).ok_or(BadField("price"))
-}
-
 fn venue_of(venue: &OpenVenueV1<'_>) -> Command {
     Command::OpenVenue(Rules {
         version: venue.rules_version,
@@ -412,7 +406,7 @@ fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
         user: UserNo(order.user),
         market: MarketNo(order.market),
         wording: Wording { outcome, side: fields::side(order.side)? },
-        price: tick(order.price)?,
+        price: fields::price(order.price)?,
         quantity: Lots::new(order.quantity),
         time_in_force: fields::time_in_force(order.time_in_force, order.expires_at)?,
         self_trade: fields::self_trade(order.self_trade)?,
@@ -424,14 +418,10 @@ fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
 }
 
 fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {
-    // Another order of the same markets would be another spelling.
-    let ascending = asked.markets.is_sorted();
-    let markets = asked.markets.into_iter().map(MarketNo).collect();
-    let markets = MarketSet::new(markets).filter(|_| ascending).ok_or(BadField("markets"))?;
     Ok(Command::Convert(Conversion {
         user: UserNo(asked.user),
         event: EventNo(asked.event),
-        markets,
+        markets: fields::market_set(asked.markets)?,
         quantity: Lots::new(asked.quantity),
     }))
 }
@@ -440,7 +430,7 @@ fn amended_of(order: &AmendOrderV1) -> Result<Command, BadField> {
     Ok(Command::AmendOrder {
         user: UserNo(order.user),
         order: OrderNo(Sequence::new(order.order)),
-        price: order.price.map(tick).transpose()?,
+        price: order.price.map(fields::price).transpose()?,
         quantity: order.quantity.map(Lots::new),
     })
 }

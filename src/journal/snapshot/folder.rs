@@ -14,6 +14,8 @@ const FOLDER: &str = "snapshots";
 const NAME_DIGITS: usize = 20;
 /// The end of the name of a file that is not whole yet.
 const PART: &str = "part";
+/// The end of the name of a file that the journal has proved wrong.
+const WRONG: &str = "wrong";
 /// Read-model images kept: the newest, and the one before in case the newest is damaged. They are
 /// as large as everything that ever happened. State images are all kept, to look at the past from.
 pub const VIEWS_KEPT: usize = 2;
@@ -106,6 +108,15 @@ impl SnapshotFolder {
             drop(fs::remove_file(&part));
             SnapshotUnwritten { file: whole, cause }
         })
+    }
+
+    /// Gives a snapshot's files names under which nobody looks for any.
+    pub fn set_aside(&self, sequence: Sequence) -> io::Result<()> {
+        for kind in Kind::ALL {
+            let path = self.path(kind, sequence);
+            fs::rename(&path, path.with_extension(format!("{}.{WRONG}", kind.extension())))?;
+        }
+        File::open(&self.path)?.sync_all()
     }
 
     /// Removes what is not kept once a snapshot was taken after record `newest`; how many files
