@@ -56,6 +56,14 @@ publish snow
 bob buy yes 0.50 x2
 ann buy no 0.50 x2
 void snow 0.40
+event sky exclusive
+market hail of sky until +2h
+market fog of sky until +2h
+publish hail
+publish fog
+ann buy no 0.50 x2 on hail
+bob buy yes 0.50 x2 on hail
+ann convert sky hail x1
 mode venue cancel-only
 mode bob read-only
 limit ann 5.00
