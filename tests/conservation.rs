@@ -456,7 +456,9 @@ fn a_conversion_changes_nobodys_worth_however_the_event_ends() {
     let lived = TestRunner::new(config(48)).run(&(life, cuts), |(life, cuts)| {
         let (terms, days, user, tenths) = life;
         let mut venue = Venue::open(&terms);
-        days.into_iter().for_each(|a_move| venue.make(a_move));
+        for a_move in days {
+            venue.make(a_move);
+        }
         let user = UserNo(user);
         let picks = 1_u8..1 << terms.len();
         let asked = picks.filter_map(|picked| venue.conversion(user, picked, tenths));

@@ -96,7 +96,7 @@ fn a_page_says_what_other_questions_say() {
          orders. Asks: no asks.",
         &format!("All {} fills", fills - 1),
         "<th scope=\"row\">Orders refused</th><td class=\"n\">1</td>",
-        "<th scope=\"row\">Taken less given</th><td class=\"n\">0.00 USD</td>",
+        "<th scope=\"row\">Taken less given and fees</th><td class=\"n\">0.00 USD</td>",
     ] {
         assert!(page.contains(said), "{said}");
     }

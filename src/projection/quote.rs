@@ -197,22 +197,22 @@ mod tests {
         Some([quote.bid, quote.ask].map(|price| price.map(|price| price.to_string())))
     }
 
-    fn quoted(bid: Option<&str>, ask: Option<&str>) -> Option<[Option<String>; 2]> {
-        Some([bid, ask].map(|price| price.map(str::to_owned)))
+    fn quoted(bid: Option<&str>, ask: Option<&str>) -> [Option<String>; 2] {
+        [bid, ask].map(|price| price.map(str::to_owned))
     }
 
     #[test]
     fn the_field_costs_what_a_contract_of_each_market_does() {
         let model = field_of(true, &[(35, 45), (25, 36), (20, 28)]);
-        assert_eq!(field(&model), quoted(Some("0.80"), Some("1.09")));
-        assert_eq!(field(&field_of(true, &[(99, 0)])), quoted(Some("0.99"), None));
-        assert_eq!(field(&field_of(true, &[(60, 70), (0, 50)])), quoted(None, Some("1.20")));
-        assert_eq!(field(&field_of(true, &[(60, 0), (50, 0)])), quoted(Some("1.10"), None));
+        assert_eq!(field(&model), Some(quoted(Some("0.80"), Some("1.09"))));
+        assert_eq!(field(&field_of(true, &[(99, 0)])), Some(quoted(Some("0.99"), None)));
+        assert_eq!(field(&field_of(true, &[(60, 70), (0, 50)])), Some(quoted(None, Some("1.20"))));
+        assert_eq!(field(&field_of(true, &[(60, 0), (50, 0)])), Some(quoted(Some("1.10"), None)));
     }
 
     #[test]
     fn a_field_of_no_market_has_no_price_and_of_any_one_that_may_win_none() {
-        assert_eq!(field(&field_of(true, &[])), quoted(None, None));
+        assert_eq!(field(&field_of(true, &[])), Some(quoted(None, None)));
         assert_eq!(field(&field_of(false, &[(35, 45), (25, 36)])), None);
     }
 
@@ -224,12 +224,12 @@ mod tests {
             assert_eq!(fold(&mut model.catalogue, 2, &[effect]), 0);
             field(&model)
         };
-        assert_eq!(after(settled(RAIN, Outcome::No)), quoted(Some("0.45"), Some("0.64")));
-        assert_eq!(after(settled(RAIN, Outcome::Yes)), quoted(Some("1.45"), Some("1.64")));
-        assert_eq!(after(voided(RAIN, 30)), quoted(Some("0.75"), Some("0.94")));
+        assert_eq!(after(settled(RAIN, Outcome::No)), Some(quoted(Some("0.45"), Some("0.64"))));
+        assert_eq!(after(settled(RAIN, Outcome::Yes)), Some(quoted(Some("1.45"), Some("1.64"))));
+        assert_eq!(after(voided(RAIN, 30)), Some(quoted(Some("0.75"), Some("0.94"))));
         for status in [MarketStatus::Suspended, MarketStatus::Closed] {
             let stopped = moved(RAIN, MarketStatus::Active, status);
-            assert_eq!(after(stopped), quoted(None, None), "{status:?}");
+            assert_eq!(after(stopped), Some(quoted(None, None)), "{status:?}");
         }
     }
 }

@@ -561,9 +561,9 @@ fn run_command(market: MarketNo, what: Run, twin: &Naive, now: TimeMs) -> Comman
         Run::Reopen(ms) => Command::ReopenMarket { market, deadline: later(ms) },
         Run::Close => {
             let late = overdue(twin, now).into_iter().map(|terms| terms.market);
-            let open = late.filter(|late| is_open(twin, late.0, now));
+            let mut open = late.filter(|late| is_open(twin, late.0, now));
             // Half of the time one that has orders which are over.
-            let market = open.last().filter(|_| now.get() % 2 == 0).unwrap_or(market);
+            let market = open.next_back().filter(|_| now.get() % 2 == 0).unwrap_or(market);
             Command::CloseMarket { market }
         }
         Run::Resolve(yes) => {
