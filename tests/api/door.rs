@@ -257,6 +257,7 @@ async fn lists_have_the_shapes_of_the_interface() {
         "id",
         "images",
         "markets",
+        "mutuallyExclusive",
         "subTitles",
         "titles",
         "updatedAt",
