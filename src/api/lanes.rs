@@ -124,7 +124,9 @@ async fn beat(every: Duration) {
 
 /// Lets running requests end, and cuts off those that do not.
 async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, limits: Limits) {
-    tracing::info!(connections = connections.len(), "draining");
+    if !connections.is_empty() {
+        tracing::info!(connections = connections.len(), "draining");
+    }
     let ended = timeout(limits.drain_wait, async {
         graceful.shutdown().await;
         while let Some(ended) = connections.join_next().await {
