@@ -43,12 +43,15 @@ pub async fn head(call: Call) -> Result<Reply, Problem> {
     Reply::ok(head.sequence, &content)
 }
 
+/// Largest record to begin with: what the description's `int64` holds, and so every client.
+const FROM_MAX: u64 = i64::MAX.unsigned_abs();
+
 /// `GET /admin/journal`
 pub async fn journal(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let from = form.query("from", |text| {
-        let fault = || Fault::new(FieldCode::OutOfBounds, "must be at least 1");
-        Some(parse::digits(text)?).filter(|from| *from >= 1).ok_or_else(fault)
+        let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 1 to {FROM_MAX}"));
+        Some(parse::digits(text)?).filter(|from| (1..=FROM_MAX).contains(from)).ok_or_else(fault)
     });
     let limit = form.query("limit", |text| {
         let limit = parse::digits(text)?;
