@@ -59,9 +59,17 @@ run() {
     -H "X-API-Key: $key" --checks all --max-time "$seconds" --request-timeout 90 --max-response-time 60 --workers 2 \
     --continue-on-failure --seed "$seed" "$@"
 }
+# Below Python 3.12 the tool now and then fails over its own sources, having asked nothing.
+attempt() {
+  if run "$@" 2>&1 | tee "$folder/tried"; then return; fi
+  if grep -q '= FAILURES =' "$folder/tried"; then return 1; fi
+  grep -q 'AST constructor recursion depth mismatch' "$folder/tried" || return 1
+  seed=$((seed + 1))
+  run "$@"
+}
 # No operation that stops others: what takes keys away or stops trading is tried by the tests.
-run "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
-run "$trader" --include-path-regex \
+attempt "$OPENOUTCRY_OPERATOR_KEY" --exclude-operation-id-regex '^(rotateKey|revokeKey|revokeUserKey)$'
+attempt "$trader" --include-path-regex \
   '^/api/v1/(trading|markets|events|categories|leaderboard|account/(limits|ledger|settlements|pnl))'
 # A server that met something it cannot explain says so in its log.
 if grep -E 'panicked|a request got a 500' "$folder/log"; then exit 1; fi
