@@ -108,7 +108,7 @@ pub enum Kind {
     RateLimited,
     /// Our fault.
     Internal,
-    /// A part of history is missing or damaged; a start without the folder makes it anew.
+    /// A part of history is missing or damaged; the next start makes it anew.
     HistoryUnreadable,
     /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
@@ -379,8 +379,7 @@ impl From<HistoryError> for Problem {
     fn from(error: HistoryError) -> Problem {
         tracing::error!(
             %error,
-            "history cannot be read; a start without the folder `history` makes it anew from the \
-             journal"
+            "history cannot be read; the next start makes it anew from the journal"
         );
         let detail = "this part of history cannot be read until it is made anew from the journal";
         Problem::new(Kind::HistoryUnreadable, detail)
