@@ -182,6 +182,14 @@ pub(super) enum ListKind {
 }
 
 impl OrderList {
+    /// How many there are at most.
+    pub fn left(&self) -> usize {
+        match &self.kind {
+            ListKind::All(left) => *left as usize,
+            ListKind::InMarket(walk) => walk.left(),
+        }
+    }
+
     fn turn(&mut self) -> Result<Option<OrderRow>, HistoryError> {
         if let Some(no) = self.before.take() {
             self.pass(no)?;
