@@ -269,6 +269,7 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),
         read("/admin/fees", admin_users::fees),
+        post("/admin/fees/withdrawals", |call| Box::pin(admin_users::take_fees(call))),
         post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
         post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
         post("/admin/users/{userId}/exposure-limit", |call| {
