@@ -11,6 +11,7 @@ use crate::engine::meter::ReplayProgress;
 use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
+use crate::exchange::trial::MET_MAX;
 use crate::exchange::units::Sequence;
 use crate::projection::history::HistoryError;
 
@@ -114,7 +115,8 @@ pub enum Kind {
     Overloaded,
     /// The journal is being replayed.
     Starting,
-    /// The past moment asked for is too far from any saved state.
+    /// The past moment asked for is too far from any saved state, or a trial could meet too many
+    /// orders.
     OutOfReach,
     /// The server is ending in good order.
     Stopping,
@@ -400,6 +402,13 @@ impl From<Refusal> for Problem {
             Refusal::TooLarge => {
                 Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
             }
+            Refusal::OutOfReach => Problem::new(
+                Kind::OutOfReach,
+                format!(
+                    "more than {MET_MAX} resting orders could be met, more than a trial may cost; \
+                     try less"
+                ),
+            ),
             Refusal::JournalUnavailable(_) => Problem::new(
                 Kind::JournalUnavailable,
                 "the journal cannot be written; nothing was accepted",

@@ -1,5 +1,6 @@
 //! `POST /trading/orders?dryRun=true`: what would come of an order, and nothing comes of it.
 
+use openoutcry::exchange::trial::MET_MAX;
 use serde_json::{Value, json};
 
 use super::client::Answer;
@@ -116,4 +117,25 @@ fn nothing_is_recorded_and_no_name_is_used_up() {
     let other = with(body, &json!({"quantity": "2"}));
     send(DRY, &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
     tried(&ann, &other).refused(409, "CLIENT_ORDER_ID_REUSED");
+}
+
+/// A trial uses nothing up, so it could be had again and again, and everybody waits for it.
+#[test]
+fn a_trial_meets_a_bounded_number_of_orders() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let small =
+        |side: &str, lots: usize| order(&market, side, "yes", "0.40", &format!("0.{lots:06}"));
+    let batch: Vec<Value> = (0..77).map(|_| json!({"place": small("SELL", 1)})).collect();
+    for _ in 0..13 {
+        let placed = ann.client.post("/trading/orders/batch", &json!({"operations": batch}));
+        assert_eq!(placed.status, 200);
+    }
+    same(&bob, &small("BUY", 1));
+    assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
+    ann.place(&market, "SELL", "yes", "0.40", "0.000001").ok(&shapes::placed());
+    assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
+    tried(&bob, &small("BUY", MET_MAX + 1)).refused(503, "OUT_OF_REACH");
+    assert_eq!(bob.order(&small("BUY", MET_MAX + 1)).json["status"], "FILLED");
 }
