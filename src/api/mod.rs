@@ -34,6 +34,7 @@ pub mod categories;
 pub mod books;
 pub mod orders;
 pub mod batch;
+pub mod trials;
 pub mod conversions;
 pub mod switches;
 pub mod order_form;

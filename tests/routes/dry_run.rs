@@ -1,4 +1,4 @@
-//! `POST /trading/orders?dryRun=true`: what would come of an order, and nothing comes of it.
+//! `dryRun=true`: what would come of an order or of an amend, and nothing comes of it.
 
 use openoutcry::exchange::trial::MET_MAX;
 use serde_json::{Value, json};
@@ -83,6 +83,75 @@ fn a_trial_is_refused_as_the_order_would_be() {
     ann.client.post("/trading/orders?dryRun=1", &one).bad(&["dryRun"]);
     venue.act(&market, "suspend", &json!({}));
     tried(&ann, &one).refused(422, "MARKET_NOT_ACTIVE");
+}
+
+/// Tries an amend, then does it, and holds the one to the other.
+#[track_caller]
+fn same_amended(trader: &Trader, id: &str, body: &Value) -> Value {
+    let path = format!("/trading/orders/{id}");
+    let (before, stands) = (trader.balance(), trader.get(&path).json);
+    let dry = trader.client.patch(&format!("{path}?dryRun=true"), body);
+    let said = dry.ok(&shapes::tried_as(shapes::order()));
+    assert_eq!((trader.balance(), trader.get(&path).json), (before, stands));
+    let real = trader.client.patch(&path, body);
+    let real_said = real.ok(&shapes::order());
+    assert_eq!(dry.sequence() + 1, real.sequence(), "nothing lies between the two");
+    let after = json!({"available": trader.balance().0, "reserved": trader.balance().1});
+    assert_eq!(without(said["balance"].clone(), "currency"), after);
+    let lasting = ["dryRun", "balance", "updatedAt"]
+        .iter()
+        .fold(said.clone(), |said, made_up| without(said, made_up));
+    assert_eq!(lasting, without(real_said, "updatedAt"));
+    said
+}
+
+#[test]
+fn an_amend_comes_to_what_its_trial_said() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market_with(&json!({"takerFee": "0.07", "makerFee": "0.01"}));
+    let resting = |trader: &Trader, price: &str, quantity: &str| {
+        trader.place(&market, "BUY", "yes", price, quantity).text("orderId")
+    };
+    let id = resting(&ann, "0.40", "10");
+    bob.place(&market, "SELL", "yes", "0.40", "1").ok(&shapes::placed());
+    // It keeps its place, goes to the back, trades in part, trades to the end.
+    assert_eq!(same_amended(&ann, &id, &json!({"quantity": "8"}))["remainingQuantity"], "7");
+    assert_eq!(same_amended(&ann, &id, &json!({"price": "0.39"}))["status"], "PARTIALLY_FILLED");
+    bob.place(&market, "SELL", "yes", "0.45", "2").ok(&shapes::placed());
+    let partly = same_amended(&ann, &id, &json!({"price": "0.50"}));
+    assert_eq!((&partly["filledQuantity"], &partly["filledCost"]), (&json!("3"), &json!("1.30")));
+    bob.place(&market, "SELL", "yes", "0.51", "5").ok(&shapes::placed());
+    let filled = same_amended(&ann, &id, &json!({"price": "0.60"}));
+    assert_eq!((&filled["status"], &filled["filledQuantity"]), (&json!("FILLED"), &json!("8")));
+    // Its owner's own order is in the way, and it is cancelled.
+    let id = resting(&ann, "0.30", "1");
+    ann.place(&market, "SELL", "yes", "0.60", "1").ok(&shapes::placed());
+    assert_eq!(same_amended(&ann, &id, &json!({"price": "0.60"}))["cancelReason"], "SELF_TRADE");
+}
+
+#[test]
+fn an_amend_is_tried_only_by_its_owner_and_refused_as_it_would_be() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let id = ann.place(&market, "BUY", "yes", "0.40", "2").text("orderId");
+    let path = format!("/trading/orders/{id}");
+    for (body, code) in [
+        (json!({"quantity": "100000"}), "INSUFFICIENT_FUNDS"),
+        (json!({"price": "0.99", "quantity": "102"}), "INSUFFICIENT_FUNDS"),
+    ] {
+        for query in ["?dryRun=true", "?dryRun=false", ""] {
+            ann.client.patch(&format!("{path}{query}"), &body).refused(422, code);
+        }
+    }
+    let dry =
+        |trader: &Trader, body: Value| trader.client.patch(&format!("{path}?dryRun=true"), &body);
+    dry(&bob, json!({"quantity": "1"})).refused(404, "ORDER_NOT_FOUND");
+    dry(&ann, json!({})).bad_as("body", "REQUIRED");
+    ann.client.patch(&format!("{path}?dryRun=1"), &json!({"quantity": "1"})).bad(&["dryRun"]);
+    ann.client.delete(&path);
+    dry(&ann, json!({"quantity": "1"})).refused(409, "ORDER_NOT_OPEN");
 }
 
 #[test]
