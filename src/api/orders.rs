@@ -23,7 +23,7 @@ use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 use crate::projection::history::HistoryError;
-use crate::projection::orders::{OrderList, OrderRow, Sought, SoughtFills};
+use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
@@ -162,7 +162,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
                 let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
                 Rows::Open(open.filter(there).take(most).collect())
             }
-            Some(Some(market)) => Rows::All(Box::new(view.orders.before_in(user, market, before))),
+            Some(Some(market)) => Rows::In(Box::new(view.orders.before_in(user, market, before))),
             None => Rows::All(Box::new(view.orders.before(user, before))),
         })
     })?;
@@ -179,6 +179,8 @@ enum Rows {
     Open(Vec<OrderRow>),
     /// History too.
     All(Box<OrderList>),
+    /// The same of one market.
+    In(Box<OrdersIn>),
 }
 
 impl Rows {
@@ -187,6 +189,7 @@ impl Rows {
         let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>>> = match self {
             Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
             Rows::All(list) => list,
+            Rows::In(sought) => Box::new(sought.list()?),
         };
         let Some(page) = page else {
             return Ok((rows.take(ORDERS_MAX).collect::<Result<_, _>>()?, None));
