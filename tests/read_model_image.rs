@@ -243,20 +243,22 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
 /// contracts held cost; deposits, withdrawals and pay-outs are those of the statement.
 fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     let pnl = model.pnl(user).unwrap();
-    let (mut deposits, mut withdrawals, mut payouts) = (0, 0, 0);
+    let (mut deposits, mut withdrawals, mut payouts, mut taken) = (0, 0, 0, 0);
     for change in all(model.statements.of(user)) {
         let amount = i128::from(change.available.get());
         match change.cause {
             Cause::Deposited => deposits += amount,
             Cause::Withdrawn => withdrawals -= amount,
+            Cause::FeesTaken => taken += amount,
             Cause::Settled(_) | Cause::Voided(_) => payouts += amount,
             _ => {}
         }
     }
     assert_eq!((pnl.deposited.get(), pnl.withdrawn.get()), (deposits, withdrawals));
+    assert_eq!(pnl.fees_taken.get(), taken);
     let settlements = all(model.settlements.of(user)).into_iter();
     assert_eq!(settlements.map(|row| i128::from(row.payout.get())).sum::<i128>(), payouts);
-    let kept = deposits - withdrawals + pnl.realised.get();
+    let kept = deposits - withdrawals + taken + pnl.realised.get();
     assert_eq!(kept, i128::from(balance) + pnl.cost.get(), "{pnl:?}");
     let held = model.positions.held(user);
     assert_eq!(held.map(|row| i128::from(row.cost.get())).sum::<i128>(), pnl.cost.get());

@@ -10,6 +10,7 @@ use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::BASE;
+use super::untaken::{Untaken, read_in_turns};
 use super::wire::account::BalanceJson;
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson, TriedJson};
 use super::wire::{CursorEcho, Text};
@@ -29,6 +30,8 @@ use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFil
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
 /// have open, so that with `active=true` nothing is ever left out.
 const ORDERS_MAX: usize = 10_000;
+/// Most orders of an answer that are read at one go.
+const SHORT_MAX: usize = 1000;
 /// Pages of orders, for those who ask with a cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
@@ -138,7 +141,7 @@ pub fn untold() -> Problem {
 }
 
 /// `GET /trading/orders`
-pub fn list(call: &Call) -> Result<Reply, Problem> {
+pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::market_id);
@@ -151,26 +154,46 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
     let user = call.caller.user;
     let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
-    let (sequence, rows) = call.look(|view| {
-        let market = market.map(|id| view.catalogue.market_no(id));
-        Ok(match market {
-            // A market that nobody has heard of has no orders.
-            Some(None) => Rows::Open(Vec::new()),
-            _ if active == Some(true) => {
-                let open = view.orders.open_before(user, before);
-                let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
-                Rows::Open(open.filter(there).take(most).collect())
-            }
-            Some(Some(market)) => Rows::In(Box::new(view.orders.before_in(user, market, before))),
-            None => Rows::All(Box::new(view.orders.before(user, before))),
+    let look = || {
+        call.look(|view| {
+            let market = market.map(|id| view.catalogue.market_no(id));
+            Ok(match market {
+                // A market that nobody has heard of has no orders.
+                Some(None) => Rows::Open(Vec::new()),
+                _ if active == Some(true) => {
+                    let open = view.orders.open_before(user, before);
+                    let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
+                    let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
+                    Rows::Open(open.filter(there).take(most).collect())
+                }
+                Some(Some(market)) => {
+                    Rows::In(Box::new(view.orders.before_in(user, market, before)))
+                }
+                None => Rows::All(Box::new(view.orders.before(user, before))),
+            })
         })
-    })?;
-    let (rows, next) = rows.cut(page)?;
+    };
+    let (mut sequence, mut rows) = look()?;
+    let most = page.map_or(rows.to_read().min(ORDERS_MAX), |_| 0);
+    let mut held = None;
+    let (rows, next) = if most > SHORT_MAX {
+        // Nothing is kept of it while others read.
+        drop(rows);
+        let held = held.insert(Untaken::hold(&call.untaken, user, most)?);
+        let _turn = call.untaken.turn(held).await;
+        (sequence, rows) = look()?;
+        rows.cut(page).await?
+    } else {
+        rows.cut(page).await?
+    };
     let (_, orders) =
         call.look(|view| Ok(rows.iter().map(|row| OrderJson::of(view, row)).collect()))?;
     let orders = OrdersJson { orders, next };
-    Reply::list(sequence, orders, "orders", |all| &mut all.orders)
+    let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
+    if let Some(held) = held {
+        reply.body.count(held);
+    }
+    Ok(reply)
 }
 
 /// Where a list of orders comes from.
@@ -184,15 +207,27 @@ enum Rows {
 }
 
 impl Rows {
+    /// Most orders that are read from pages.
+    fn to_read(&self) -> usize {
+        match self {
+            Rows::Open(_) => 0,
+            Rows::All(list) => list.left(),
+            Rows::In(sought) => sought.most(),
+        }
+    }
+
     /// Takes the page that was asked for, or the newest of them if none was.
-    fn cut(self, page: Option<CursorPage>) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
-        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>>> = match self {
+    async fn cut(
+        self,
+        page: Option<CursorPage>,
+    ) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
+        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send> = match self {
             Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
             Rows::All(list) => list,
             Rows::In(sought) => Box::new(sought.list()?),
         };
         let Some(page) = page else {
-            return Ok((rows.take(ORDERS_MAX).collect::<Result<_, _>>()?, None));
+            return Ok((read_in_turns(rows, ORDERS_MAX).await?, None));
         };
         let key =
             |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());

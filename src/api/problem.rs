@@ -259,6 +259,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::OpenOrderLimit
         | Reject::ReduceOnlyExceeded
         | Reject::InsufficientFunds
+        | Reject::InsufficientFees
         | Reject::PostOnlyWouldCross
         | Reject::DepositLimit
         | Reject::TradingReadOnly

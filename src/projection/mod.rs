@@ -147,6 +147,7 @@ impl ReadModel {
         Ok(Pnl {
             deposited: self.performance.deposited(user),
             withdrawn: self.performance.withdrawn(user),
+            fees_taken: self.performance.fees_taken(user),
             realised: self.performance.total(user).realised,
             cost,
             value,

@@ -381,6 +381,7 @@ fn refusals(given: &mut Given) {
     refused("amendOrder", "INSUFFICIENT_FUNDS", json!({"quantity": "1000"}));
     refused("amendOrder", "QUANTITY_FILLED", json!({"quantity": "1"}));
     refused("withdraw", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
+    refused("takeFees", "INSUFFICIENT_FEES", json!({"amount": "1000"}));
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
     refused("createCategory", "SLUG_TAKEN", json!({"slug": "taken"}));
     let more = json!({"marketId": scene.market, "outcomeId": "yes", "side": "BUY",

@@ -288,7 +288,7 @@ pub fn fill() -> Shape {
 }
 
 pub fn collected_fees() -> Shape {
-    object([("collected", MONEY), ("currency", Text)])
+    object([("collected", MONEY), ("taken", MONEY), ("balance", MONEY), ("currency", Text)])
 }
 
 pub fn balance() -> Shape {
@@ -309,6 +309,7 @@ pub fn ledger_line() -> Shape {
     let causes = &[
         "DEPOSIT",
         "WITHDRAWAL",
+        "FEES_TAKEN",
         "ORDER_RESERVED",
         "ORDER_RELEASED",
         "ORDER_AMENDED",
@@ -350,6 +351,7 @@ pub fn pnl() -> Shape {
     object([
         ("deposits", MONEY),
         ("withdrawals", MONEY),
+        ("feesTaken", MONEY),
         ("realisedPnl", MONEY),
         ("unrealisedPnl", MONEY),
         ("holdingsCost", MONEY),

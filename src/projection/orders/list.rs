@@ -183,6 +183,14 @@ pub(super) enum ListKind {
 }
 
 impl OrderList {
+    /// How many there are at most.
+    pub fn left(&self) -> usize {
+        match &self.kind {
+            ListKind::All(left) => *left as usize,
+            ListKind::InMarket(walk) => walk.left(),
+        }
+    }
+
     fn turn(&mut self) -> Result<Option<OrderRow>, HistoryError> {
         if let Some(no) = self.before.take() {
             self.pass(no)?;
@@ -236,6 +244,14 @@ pub struct OrdersIn {
 }
 
 impl OrdersIn {
+    /// How many there may be: as many, unless the market has ended.
+    pub fn most(&self) -> usize {
+        match &self.begins {
+            Begins::Here(there) => there.orders.walk().left(),
+            Begins::There(..) => self.pages.tail.count() as usize,
+        }
+    }
+
     /// The orders, newest first.
     ///
     /// # Errors
