@@ -20,7 +20,7 @@ use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 use crate::projection::history::HistoryError;
-use crate::projection::orders::{OrderList, OrderRow, Sought, SoughtFills};
+use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
@@ -128,7 +128,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
                     Rows::Open(open.filter(there).take(most).collect())
                 }
                 Some(Some(market)) => {
-                    Rows::All(Box::new(view.orders.before_in(user, market, before)))
+                    Rows::In(Box::new(view.orders.before_in(user, market, before)))
                 }
                 None => Rows::All(Box::new(view.orders.before(user, before))),
             })
@@ -163,6 +163,8 @@ enum Rows {
     Open(Vec<OrderRow>),
     /// History too.
     All(Box<OrderList>),
+    /// The same of one market.
+    In(Box<OrdersIn>),
 }
 
 impl Rows {
@@ -171,6 +173,7 @@ impl Rows {
         match self {
             Rows::Open(_) => 0,
             Rows::All(list) => list.left(),
+            Rows::In(sought) => sought.most(),
         }
     }
 
@@ -182,6 +185,7 @@ impl Rows {
         let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send> = match self {
             Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
             Rows::All(list) => list,
+            Rows::In(sought) => Box::new(sought.list()?),
         };
         let Some(page) = page else {
             return Ok((read_in_turns(rows, ORDERS_MAX).await?, None));

@@ -42,6 +42,10 @@ pub enum Kind {
     Minutes = 8,
     /// A market's hours in which something traded.
     Hours = 9,
+    /// What a user held to the end of a market.
+    Positions = 10,
+    /// Where each user's orders and fills in a market that ended begin.
+    Traders = 11,
 }
 
 /// Where a page stands.
