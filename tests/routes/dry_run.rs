@@ -206,5 +206,14 @@ fn a_trial_meets_a_bounded_number_of_orders() {
     ann.place(&market, "SELL", "yes", "0.40", "0.000001").ok(&shapes::placed());
     assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
     tried(&bob, &small("BUY", MET_MAX + 1)).refused(503, "OUT_OF_REACH");
-    assert_eq!(bob.order(&small("BUY", MET_MAX + 1)).json["status"], "FILLED");
+    let low = order(&market, "BUY", "yes", "0.30", &format!("0.{:06}", MET_MAX + 1));
+    let id = bob.order(&low).text("orderId");
+    let amend = |query: &str, changes: &Value| {
+        bob.client.patch(&format!("/trading/orders/{id}{query}"), changes)
+    };
+    let up = json!({"price": "0.40"});
+    amend("?dryRun=true", &up).refused(503, "OUT_OF_REACH");
+    let fewer = json!({"price": "0.40", "quantity": format!("0.{MET_MAX:06}")});
+    assert_eq!(amend("?dryRun=true", &fewer).json["status"], "FILLED");
+    assert_eq!(amend("", &up).json["status"], "FILLED");
 }
