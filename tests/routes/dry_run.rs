@@ -1,6 +1,6 @@
 //! `POST /trading/orders?dryRun=true`: what would come of an order, and nothing comes of it.
 
-use openoutcry::exchange::trial::MET_MAX;
+use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
 
 use super::client::Answer;
