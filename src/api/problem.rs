@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use hyper::StatusCode;
 
 use super::rates::Allowance;
+use crate::engine::TRIAL_MEETS_MAX;
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
 use crate::engine::past::PastError;
 use crate::engine::pending::Refusal;
 use crate::exchange::reject::Reject;
-use crate::exchange::trial::MET_MAX;
 use crate::exchange::units::Sequence;
 use crate::projection::history::HistoryError;
 
@@ -405,7 +405,7 @@ impl From<Refusal> for Problem {
             Refusal::OutOfReach => Problem::new(
                 Kind::OutOfReach,
                 format!(
-                    "more than {MET_MAX} resting orders could be met, more than a trial may cost; \
+                    "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial may cost; \
                      try less"
                 ),
             ),

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, select};
 
+use super::TRIAL_MEETS_MAX;
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
@@ -109,7 +110,7 @@ impl Matcher {
             return;
         }
         let Some(Trial { tried, once, told }) = self.held.take() else { return };
-        let effects = exchange.trial(tried, once, time);
+        let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
         let sequence = exchange.sequence().next();
         let applied = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken).transpose();
         let applied =

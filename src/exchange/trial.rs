@@ -24,10 +24,6 @@ use super::standing::Standing;
 use super::units::{Lots, Sequence, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
-/// Most resting orders that a trial may meet: everybody waits for it, and unlike the command it can
-/// be asked again and again at the cost of nothing.
-pub const MET_MAX: usize = 1000;
-
 /// The one market of an excerpt.
 const HERE: MarketNo = MarketNo(0);
 
@@ -62,8 +58,8 @@ impl From<Tried> for Command {
 
 impl Exchange {
     /// The effects that a record with this command would have, were it the next and stamped `time`
-    /// (or with the time of the last record, if that is later); `None` if it could meet more than
-    /// [`MET_MAX`] orders. Costs as much as the command.
+    /// (or with the time of the last record, if that is later); `None` if it could meet more orders
+    /// than `met_max`. Costs as much as the command.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -72,11 +68,12 @@ impl Exchange {
         tried: Tried,
         once: Option<Box<Once>>,
         time: TimeMs,
+        met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
         let command = Command::from(tried);
         let record = Record { sequence: at.sequence, time: at.time, once, command };
-        match self.attempt(tried, &record, at) {
+        match self.attempt(tried, &record, at, met_max) {
             Ok(effects) => Ok(effects),
             Err(Stop::Refused(reject)) => Ok(Some(vec![Effect::Refused(reject)])),
             Err(Stop::Broken(broken)) => Err(broken),
@@ -89,6 +86,7 @@ impl Exchange {
         tried: Tried,
         record: &Record,
         at: Stamp,
+        met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Stop> {
         if let Some(first) = self.done_before(record, at)? {
             return Ok(Some(vec![Effect::Repeated { first }]));
@@ -98,11 +96,11 @@ impl Exchange {
         let effects = match tried {
             Tried::Place(terms) => {
                 let (order, purse) = self.admit_placing(&terms, at)?;
-                Excerpt::of(self, order.market)?.place(&terms, &order, &purse, at)?
+                Excerpt::of(self, order.market, met_max)?.place(&terms, &order, &purse, at)?
             }
             Tried::Amend { user, order, price, quantity } => {
                 let amendment = self.admit_amending((user, order), price, quantity, at)?;
-                Excerpt::of(self, amendment.order.market)?.amend(&amendment, at)?
+                Excerpt::of(self, amendment.order.market, met_max)?.amend(&amendment, at)?
             }
         };
         let Some(mut effects) = effects else { return Ok(None) };
@@ -122,18 +120,21 @@ struct Excerpt<'a> {
     known: FxHashMap<UserNo, UserNo>,
     /// The whole's number of each order here.
     orders: Vec<OrderNo>,
+    /// Most orders that can be met here.
+    met_max: usize,
 }
 
 impl<'a> Excerpt<'a> {
     /// The market without orders or holders.
-    fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
+    fn of(whole: &'a Exchange, market: MarketNo, met_max: usize) -> Result<Excerpt<'a>, Broken> {
         let state = whole.market_state(market)?;
         let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
         // Nothing that an order does looks at the other markets of the event.
         part.markets.push(Market { book: Book::default(), event: None, ..*state });
         part.ledger.add_market();
         let (users, orders) = (Vec::new(), Vec::new());
-        Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })
+        let known = FxHashMap::default();
+        Ok(Excerpt { whole, part, market, users, known, orders, met_max })
     }
 
     fn place(
@@ -185,7 +186,7 @@ impl<'a> Excerpt<'a> {
         let (whole, wanted) = (self.whole, order.backing.remaining()?);
         let mut found = Lots::ZERO;
         for (met, slot) in whole.reachable(order)?.enumerate() {
-            if met >= MET_MAX {
+            if met >= self.met_max {
                 return Ok(false);
             }
             let maker = whole.orders.get(slot)?;

@@ -1,6 +1,6 @@
 //! `dryRun=true`: what would come of an order or of an amend, and nothing comes of it.
 
-use openoutcry::exchange::trial::MET_MAX;
+use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
 
 use super::client::Answer;
