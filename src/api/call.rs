@@ -12,6 +12,7 @@ use super::keyring::Keyring;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request_id::RequestId;
+use super::untaken::Untaken;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
 use crate::engine::{Asking, Engine};
@@ -97,6 +98,8 @@ pub struct Call {
     pub keyring: Arc<Keyring>,
     /// What is kept in print.
     pub printed: Arc<Print>,
+    /// What waits for readers of long lists.
+    pub untaken: Arc<Untaken>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.

@@ -31,6 +31,7 @@ use super::request_id::{REQUEST_ID, RequestId, RequestIds};
 use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
 use super::stream::Content;
 use super::traffic::Traffic;
+use super::untaken::Untaken;
 use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
@@ -58,6 +59,7 @@ pub struct Door {
     limits: Limits,
     keyring: Arc<Keyring>,
     printed: Arc<Print>,
+    untaken: Arc<Untaken>,
     traffic: Traffic,
     request_ids: RequestIds,
 }
@@ -75,8 +77,9 @@ impl Door {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
-        let (printed, request_ids) = (Arc::default(), RequestIds::new());
-        Ok(Door { venue, routes, limits, keyring, printed, traffic, request_ids })
+        let (printed, untaken) = (Arc::default(), Arc::new(Untaken::new(limits.untaken)));
+        let request_ids = RequestIds::new();
+        Ok(Door { venue, routes, limits, keyring, printed, untaken, traffic, request_ids })
     }
 
     /// What passed.
@@ -204,12 +207,20 @@ impl Door {
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
         let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
-        let call = Call { engine, caller, keyring, printed, path, query, body, once, request_id };
-        match route.endpoint {
-            Endpoint::Probe(probe) => probe(self),
-            Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
+        let (user, untaken) = (caller.user, Arc::clone(&self.untaken));
+        let call =
+            Call { engine, caller, keyring, printed, untaken, path, query, body, once, request_id };
+        let mut reply = match route.endpoint {
+            Endpoint::Probe(probe) => return probe(self),
+            // What was done must be told, however long it is.
+            Endpoint::Write(endpoint) => return endpoint(call).await,
+            Endpoint::Read(endpoint) => endpoint(&call)?,
+            Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
+        };
+        if let Some(rows) = reply.body.uncounted() {
+            reply.body.count(Untaken::hold(&self.untaken, user, rows)?);
         }
+        Ok(reply)
     }
 
     fn respond(

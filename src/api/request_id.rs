@@ -53,8 +53,8 @@ impl RequestId {
     }
 }
 
-/// Gives out ids: when this process began to serve, in milliseconds since 1970, and a count, so that
-/// they are unique beyond one run.
+/// Gives out ids: when this process began to serve, in milliseconds since 1970, and a count, so
+/// that they are unique beyond one run.
 #[derive(Debug)]
 pub struct RequestIds {
     opened: RequestId,

@@ -111,9 +111,11 @@ impl Matcher {
         let Some(Trial { tried, once, told }) = self.held.take() else { return };
         let effects = exchange.trial(tried, once, time);
         let sequence = exchange.sequence().next();
-        let effects = effects.as_deref().map_err(|broken| *broken);
-        let applied = effects.map(|effects| Applied { sequence, time, effects });
-        told(&self.projector.read_model.read(), applied.as_ref().map_err(|broken| *broken));
+        let applied = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken).transpose();
+        let applied =
+            applied.map(|effects| effects.map(|effects| Applied { sequence, time, effects }));
+        let came = applied.as_ref().map(|applied| applied.as_ref().map_err(|broken| *broken));
+        told(&self.projector.read_model.read(), came);
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.

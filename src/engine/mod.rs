@@ -206,12 +206,13 @@ impl Engine {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (shows, seen) = oneshot::channel();
-        let told: Told = Box::new(move |view, applied| {
+        let told: Told = Box::new(move |view, came| {
+            let told = came.map(|applied| tell(view, applied));
             // The caller may have gone away meanwhile.
-            drop(shows.send(tell(view, applied)));
+            drop(shows.send(told.ok_or(Refusal::OutOfReach)));
         });
         match self.0.trials.try_send(Trial { tried, once, told }) {
-            Ok(()) => seen.await.map_err(|_| self.0.halt.not_taken()),
+            Ok(()) => seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken())),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
         }

@@ -100,7 +100,7 @@ impl Duel {
         if digest() != before {
             return Err("a trial changed the state".to_owned());
         }
-        effects.map(Some).map_err(|broken| format!("a trial: {broken:?}"))
+        effects.map_err(|broken| format!("a trial: {broken:?}"))
     }
 
     /// Compares what stands, and checks what is always true.
