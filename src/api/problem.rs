@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use hyper::StatusCode;
 
 use super::rates::Allowance;
+use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
@@ -375,6 +376,12 @@ impl Problem {
     pub fn internal(cause: &'static str) -> Problem {
         let detail = "the request could not be answered; this is our fault";
         Problem { cause: Some(cause), ..Problem::new(Kind::Internal, detail) }
+    }
+}
+
+impl From<Unprintable> for Problem {
+    fn from(_: Unprintable) -> Problem {
+        Problem::internal("an answer could not be printed")
     }
 }
 

@@ -11,7 +11,7 @@
 pub mod rules;
 pub mod script;
 pub mod units;
-mod decimal;
+pub mod decimal;
 pub mod ids;
 pub mod command;
 pub mod effect;
