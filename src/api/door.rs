@@ -49,6 +49,10 @@ const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// Longest id of a request that a client may choose: room for a UUID and a trace's id.
 const REQUEST_ID_BYTES_MAX: usize = 64;
 
+/// Headers that an answer usually has, those that hyper adds among them: room for them is taken at
+/// once.
+const HEADERS_USUAL: usize = 10;
+
 /// What reading a body may fail with.
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -367,6 +371,7 @@ fn success(reply: Reply) -> Response<Content> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    headers.reserve(HEADERS_USUAL);
     if has_content {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }
