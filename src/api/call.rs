@@ -11,6 +11,7 @@ use super::keyring::Keyring;
 use super::printed::PrintedMarkets;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::untaken::Untaken;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
 use crate::engine::{Asking, Engine};
@@ -96,6 +97,8 @@ pub struct Call {
     pub keyring: Arc<Keyring>,
     /// Markets as they were printed last.
     pub printed: Arc<PrintedMarkets>,
+    /// What waits for readers of long lists.
+    pub untaken: Arc<Untaken>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.

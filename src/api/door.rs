@@ -31,6 +31,7 @@ use super::reply::Reply;
 use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
 use super::stream::Content;
 use super::traffic::Traffic;
+use super::untaken::Untaken;
 use super::venue::Venue;
 use super::wire;
 use crate::engine::clock;
@@ -63,6 +64,7 @@ pub struct Door {
     limits: Limits,
     keyring: Arc<Keyring>,
     printed: Arc<PrintedMarkets>,
+    untaken: Arc<Untaken>,
     traffic: Traffic,
     /// When this process began to serve, ms since 1970: with the count, what makes request ids
     /// unique beyond one run.
@@ -84,8 +86,8 @@ impl Door {
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
         let (opened_ms, requests) = (clock::now().get(), AtomicU64::new(0));
-        let printed = Arc::default();
-        Ok(Door { venue, routes, limits, keyring, printed, traffic, opened_ms, requests })
+        let (printed, untaken) = (Arc::default(), Arc::new(Untaken::new(limits.untaken)));
+        Ok(Door { venue, routes, limits, keyring, printed, untaken, traffic, opened_ms, requests })
     }
 
     /// What passed.
@@ -226,13 +228,21 @@ impl Door {
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
         let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
+        let (user, untaken) = (caller.user, Arc::clone(&self.untaken));
         let request_id = request_id.to_owned();
-        let call = Call { engine, caller, keyring, printed, path, query, body, once, request_id };
-        match route.endpoint {
-            Endpoint::Probe(probe) => probe(self),
-            Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
+        let call =
+            Call { engine, caller, keyring, printed, untaken, path, query, body, once, request_id };
+        let mut reply = match route.endpoint {
+            Endpoint::Probe(probe) => return probe(self),
+            // What was done must be told, however long it is.
+            Endpoint::Write(endpoint) => return endpoint(call).await,
+            Endpoint::Read(endpoint) => endpoint(&call)?,
+            Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
+        };
+        if let Some(rows) = reply.body.uncounted() {
+            reply.body.count(Untaken::hold(&self.untaken, user, rows)?);
         }
+        Ok(reply)
     }
 
     fn respond(

@@ -12,10 +12,13 @@ use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
 use super::packing::PackedList;
+use super::untaken::Held;
 
 /// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
 /// sent: some twenty rows. What fits one piece is sent whole, with its length.
 pub const PIECE_BYTES_MAX: usize = 16 * 1024;
+/// Pieces that are printed before others of the lane have a turn, however fast the reader is.
+const PIECES_A_TURN: usize = 4;
 
 /// What an answer says.
 #[derive(Debug)]
@@ -35,12 +38,19 @@ pub struct Listed {
     any: bool,
     /// What follows the rows, until it is printed.
     tail: Option<Vec<u8>>,
+    /// Pieces given in this turn.
+    given: usize,
+    /// What its rows count as for as long as they wait.
+    held: Option<Held>,
 }
 
 /// Rows still to be printed.
 trait Rows: Send {
     /// Prints the next one; says whether there was one.
     fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool>;
+
+    /// How many are left.
+    fn left(&self) -> usize;
 }
 
 impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
@@ -49,6 +59,10 @@ impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
             None => Ok(false),
             Some(row) => serde_json::to_writer(to.writer(), &row).map(|()| true),
         }
+    }
+
+    fn left(&self) -> usize {
+        self.len()
     }
 }
 
@@ -78,12 +92,28 @@ impl Content {
         let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
         let tail = Some(head.split_off(place.saturating_add(name.len())));
         let printed = BytesMut::from(&*head);
-        let mut list = Listed { printed, rows: Box::new(rows.into_iter()), any: false, tail };
+        let rows = Box::new(rows.into_iter());
+        let mut list = Listed { printed, rows, any: false, tail, given: 0, held: None };
         list.print()?;
         if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
             return Ok(Content::Whole(list.printed.freeze()));
         }
         Ok(Content::Listed(Box::new(list)))
+    }
+
+    /// The rows that wait for the reader and are not counted yet; `None` where none do.
+    pub(super) fn uncounted(&self) -> Option<usize> {
+        match self {
+            Content::Listed(list) if list.held.is_none() => Some(list.rows.left()),
+            _ => None,
+        }
+    }
+
+    /// Counts its rows for as long as they wait; what is sent whole has none that do.
+    pub(super) fn count(&mut self, held: Held) {
+        if let Content::Listed(list) = self {
+            list.held = Some(held);
+        }
     }
 
     /// Whether nothing is said.
@@ -114,8 +144,18 @@ impl Listed {
     /// The next piece; `None` after the last.
     pub(super) fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
         self.print()?;
+        self.given = self.given.saturating_add(1);
         let piece = self.printed.split_to(self.printed.len().min(PIECE_BYTES_MAX));
         Ok(Some(piece.freeze()).filter(|piece| !piece.is_empty()))
+    }
+
+    /// Whether others are to have their turn now. Asked again, it goes on.
+    const fn turn_is_over(&mut self) -> bool {
+        let over = self.given >= PIECES_A_TURN;
+        if over {
+            self.given = 0;
+        }
+        over
     }
 }
 
@@ -131,8 +171,17 @@ impl Body for Content {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let over = match &mut *self {
+            Content::Whole(_) => false,
+            Content::Listed(list) => list.turn_is_over(),
+            Content::Packed(packed) => packed.list_mut().turn_is_over(),
+        };
+        if over {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let piece = match &mut *self {
             Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
             Content::Listed(list) => list.piece().map_err(io::Error::from),
@@ -186,8 +235,20 @@ mod tests {
     fn pieces(mut content: Content) -> (Vec<Bytes>, bool) {
         let exact = content.size_hint().exact().is_some();
         let (mut pieces, mut cx) = (Vec::new(), Context::from_waker(std::task::Waker::noop()));
-        while let Poll::Ready(Some(frame)) = Pin::new(&mut content).poll_frame(&mut cx) {
-            pieces.push(frame.unwrap().into_data().unwrap());
+        let mut in_a_row = 0;
+        loop {
+            match Pin::new(&mut content).poll_frame(&mut cx) {
+                Poll::Ready(Some(frame)) => {
+                    pieces.push(frame.unwrap().into_data().unwrap());
+                    in_a_row += 1;
+                    assert!(in_a_row <= PIECES_A_TURN, "nobody else has a turn");
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    assert!(in_a_row > 0, "nothing goes on");
+                    in_a_row = 0;
+                }
+            }
         }
         assert!(content.is_end_stream());
         (pieces, exact)

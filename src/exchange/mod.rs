@@ -155,7 +155,8 @@ impl Exchange {
         self.orders.count()
     }
 
-    /// All fees that trades have cost, which are the operator's.
+    /// What trades have cost and converted sets have left, the operator's, as far as it was not
+    /// taken.
     pub const fn fees(&self) -> MoneySum {
         self.ledger.fees()
     }
@@ -254,6 +255,7 @@ impl Exchange {
             C::RevokeKey { user, key } => self.revoke_key(*user, *key, effects),
             C::Deposit { user, amount } => self.deposit(*user, *amount, effects),
             C::Withdraw { user, amount } => self.withdraw_money(*user, *amount, effects),
+            C::TakeFees { user, amount } => self.take_fees(*user, *amount, effects),
             C::CreateCategory(draft) => self.create_category(draft, effects),
             C::CreateEvent(draft) => self.create_event(draft, effects),
             C::CreateMarket(draft) => self.create_market(draft, at, effects),

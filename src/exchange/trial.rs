@@ -58,7 +58,8 @@ impl From<Tried> for Command {
 
 impl Exchange {
     /// The effects that a record with this command would have, were it the next and stamped `time`
-    /// (or with the time of the last record, if that is later). Costs as much as the command.
+    /// (or with the time of the last record, if that is later); `None` if it could meet more orders
+    /// than `met_max`. Costs as much as the command.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -67,36 +68,44 @@ impl Exchange {
         tried: Tried,
         once: Option<Box<Once>>,
         time: TimeMs,
-    ) -> Result<Vec<Effect>, Broken> {
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
         let command = Command::from(tried);
         let record = Record { sequence: at.sequence, time: at.time, once, command };
-        match self.attempt(tried, &record, at) {
+        match self.attempt(tried, &record, at, met_max) {
             Ok(effects) => Ok(effects),
-            Err(Stop::Refused(reject)) => Ok(vec![Effect::Refused(reject)]),
+            Err(Stop::Refused(reject)) => Ok(Some(vec![Effect::Refused(reject)])),
             Err(Stop::Broken(broken)) => Err(broken),
         }
     }
 
     /// As `carry_out`, on an excerpt.
-    fn attempt(&self, tried: Tried, record: &Record, at: Stamp) -> Result<Vec<Effect>, Stop> {
+    fn attempt(
+        &self,
+        tried: Tried,
+        record: &Record,
+        at: Stamp,
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Stop> {
         if let Some(first) = self.done_before(record, at)? {
-            return Ok(vec![Effect::Repeated { first }]);
+            return Ok(Some(vec![Effect::Repeated { first }]));
         }
         self.admit_names(record)?;
         self.rules_in_force()?;
-        let mut effects = match tried {
+        let effects = match tried {
             Tried::Place(terms) => {
                 let (order, purse) = self.admit_placing(&terms, at)?;
-                Excerpt::of(self, order.market)?.place(&terms, &order, &purse, at)?
+                Excerpt::of(self, order.market, met_max)?.place(&terms, &order, &purse, at)?
             }
             Tried::Amend { user, order, price, quantity } => {
                 let amendment = self.admit_amending((user, order), price, quantity, at)?;
-                Excerpt::of(self, amendment.order.market)?.amend(&amendment, at)?
+                Excerpt::of(self, amendment.order.market, met_max)?.amend(&amendment, at)?
             }
         };
+        let Some(mut effects) = effects else { return Ok(None) };
         effects.extend(self.kept_until(record, at)?);
-        Ok(effects)
+        Ok(Some(effects))
     }
 }
 
@@ -111,18 +120,21 @@ struct Excerpt<'a> {
     known: FxHashMap<UserNo, UserNo>,
     /// The whole's number of each order here.
     orders: Vec<OrderNo>,
+    /// Most orders that can be met here.
+    met_max: usize,
 }
 
 impl<'a> Excerpt<'a> {
     /// The market without orders or holders.
-    fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
+    fn of(whole: &'a Exchange, market: MarketNo, met_max: usize) -> Result<Excerpt<'a>, Broken> {
         let state = whole.market_state(market)?;
         let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
         // Nothing that an order does looks at the other markets of the event.
         part.markets.push(Market { book: Book::default(), event: None, ..*state });
         part.ledger.add_market();
         let (users, orders) = (Vec::new(), Vec::new());
-        Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })
+        let known = FxHashMap::default();
+        Ok(Excerpt { whole, part, market, users, known, orders, met_max })
     }
 
     fn place(
@@ -131,8 +143,10 @@ impl<'a> Excerpt<'a> {
         order: &Order,
         purse: &Purse,
         at: Stamp,
-    ) -> Result<Vec<Effect>, Broken> {
-        self.take_in_met(order, at)?;
+    ) -> Result<Option<Vec<Effect>>, Broken> {
+        if !self.take_in_met(order, at)? {
+            return Ok(None);
+        }
         let owner = self.take_in_owner(order.user)?;
         let (order, purse) = (self.order(order)?, self.purse(purse)?);
         let terms = PlaceOrder {
@@ -146,11 +160,11 @@ impl<'a> Excerpt<'a> {
         self.told(effects)
     }
 
-    fn amend(mut self, amendment: &Amendment, at: Stamp) -> Result<Vec<Effect>, Broken> {
+    fn amend(mut self, amendment: &Amendment, at: Stamp) -> Result<Option<Vec<Effect>>, Broken> {
         let Amendment { before, order, purse, kept_place } = amendment;
         self.take_in(before)?;
-        if !kept_place {
-            self.take_in_met(order, at)?;
+        if !kept_place && !self.take_in_met(order, at)? {
+            return Ok(None);
         }
         let before = self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
         let order = Order { no: before.no, ..self.order(order)? };
@@ -167,11 +181,14 @@ impl<'a> Excerpt<'a> {
     // Cutting out.
 
     /// Takes in the resting orders that this one can meet: those that its limit reaches, until they
-    /// come to its quantity.
-    fn take_in_met(&mut self, order: &Order, at: Stamp) -> Result<(), Broken> {
+    /// come to its quantity; false if they are too many.
+    fn take_in_met(&mut self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let (whole, wanted) = (self.whole, order.backing.remaining()?);
         let mut found = Lots::ZERO;
-        for slot in whole.reachable(order)? {
+        for (met, slot) in whole.reachable(order)?.enumerate() {
+            if met >= self.met_max {
+                return Ok(false);
+            }
             let maker = whole.orders.get(slot)?;
             self.take_in(&maker)?;
             if maker.user != order.user && whole.gone(&maker, at.time)?.is_none() {
@@ -181,7 +198,7 @@ impl<'a> Excerpt<'a> {
                 break;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes in a resting order, at the end of its queue.
@@ -249,8 +266,8 @@ impl<'a> Excerpt<'a> {
     // -----------------------------------------------------------------------------------------
     // Telling.
 
-    fn told(&self, effects: Vec<Effect>) -> Result<Vec<Effect>, Broken> {
-        effects.into_iter().map(|effect| self.tell(effect)).collect()
+    fn told(&self, effects: Vec<Effect>) -> Result<Option<Vec<Effect>>, Broken> {
+        effects.into_iter().map(|effect| self.tell(effect).map(Some)).collect()
     }
 
     /// An effect in the numbers of the whole. Placing and amending have no others.

@@ -113,7 +113,7 @@ impl ReadModel {
             catalogue,
             depth: Depth::read(sizes, source)?,
             orders: Orders::read(history.clone(), sizes, source)?,
-            positions: Positions::read(sizes, source)?,
+            positions: Positions::read(history.clone(), sizes, source)?,
             activity: Activity::read(history.clone(), sizes, source)?,
             statements: Statements::read(history.clone(), sizes, source)?,
             settlements: Settlements::read(history.clone(), sizes, source)?,

@@ -93,6 +93,7 @@ impl ReadModel {
     pub fn on(history: &History) -> ReadModel {
         ReadModel {
             orders: Orders::on(history.clone()),
+            positions: Positions::on(history.clone()),
             activity: Activity::on(history.clone()),
             statements: Statements::on(history.clone()),
             settlements: Settlements::on(history.clone()),
@@ -146,6 +147,7 @@ impl ReadModel {
         Ok(Pnl {
             deposited: self.performance.deposited(user),
             withdrawn: self.performance.withdrawn(user),
+            fees_taken: self.performance.fees_taken(user),
             realised: self.performance.total(user).realised,
             cost,
             value,
@@ -166,8 +168,7 @@ impl ReadModel {
     /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
-        let held = self.positions.of(user).into_iter().filter(|row| row.resolution.is_none());
-        let costs = held.map(|row| i128::from(row.cost.get()));
+        let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
         MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
     }
 

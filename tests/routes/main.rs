@@ -51,6 +51,7 @@ mod admin_users;
 mod admin_keys;
 mod admin_audit;
 mod fees;
+mod history;
 mod admin_journal;
 mod described;
 mod matrix;

@@ -6,8 +6,8 @@ use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Direction, PlaceOrder};
-use crate::exchange::effect::{CancelReason, Effect};
+use crate::exchange::command::{Direction, Wording};
+use crate::exchange::effect::{Applied, CancelReason, Effect};
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
     AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
@@ -142,7 +142,7 @@ impl PlacedJson {
             _ => None,
         });
         let Some((order, terms)) = accepted else { return Ok(None) };
-        let outcome = Outcomes::of(sequence, time, order, terms, effects)?;
+        let outcome = Outcomes::of(sequence, time, (order, terms.wording), effects)?;
         Ok(Some(PlacedJson {
             order_id: Text(order.id(time)),
             status: outcome.status().name(),
@@ -196,13 +196,13 @@ impl PlacedJson {
     }
 }
 
-/// What an order would have come to.
+/// What a request would have come to.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TriedJson {
-    /// As if it were placed; its ids name nothing.
+pub struct TriedJson<T> {
+    /// As if it were done; ids of what it would make name nothing.
     #[serde(flatten)]
-    pub placed: PlacedJson,
+    pub came: T,
     /// Always true, so that nobody takes it for an order.
     pub dry_run: bool,
     /// The caller's money after it.
@@ -246,6 +246,32 @@ pub struct BatchJson {
     pub results: Vec<ResultJson>,
 }
 
+/// An order that stands, as a record that amends or cancels it would leave it.
+///
+/// # Errors
+/// A sum leaves the range of its type.
+pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overflow> {
+    let Applied { sequence, time, effects } = *applied;
+    let came = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
+    let mut row = *before;
+    row.updated_at = time;
+    row.filled = row.filled.plus(came.filled)?;
+    row.filled_cost = row.filled_cost.plus(came.cost)?;
+    (row.remaining, row.cancelled, row.cancel_reason) = (came.resting, came.cancelled, came.reason);
+    for effect in effects {
+        if let Effect::OrderAmended { order, price, quantity, remaining, kept_place, .. } = effect
+            && *order == before.no
+        {
+            (row.price, row.quantity) = (before.wording.yes_price(*price), *quantity);
+            if *kept_place {
+                row.remaining = *remaining;
+            }
+        }
+    }
+    row.status = status_of(row.cancel_reason, row.remaining, row.filled);
+    Ok(row)
+}
+
 /// What came of an incoming order within its record.
 #[derive(Debug, Default)]
 struct Outcomes {
@@ -261,15 +287,14 @@ impl Outcomes {
     fn of(
         sequence: Sequence,
         time: TimeMs,
-        placed: OrderNo,
-        terms: &PlaceOrder,
+        (placed, wording): (OrderNo, Wording),
         effects: &[Effect],
     ) -> Result<Outcomes, Overflow> {
         let mut came = Outcomes::default();
         for effect in effects {
             match effect {
                 Effect::TradeMade(trade) if trade.taker.order == placed => {
-                    let price = terms.wording.yes_price(trade.price);
+                    let price = wording.yes_price(trade.price);
                     came.filled = came.filled.plus(trade.quantity)?;
                     came.cost = came.cost.plus(price.times(trade.quantity)?)?;
                     came.trades.push(TradeJson {
@@ -292,12 +317,16 @@ impl Outcomes {
     }
 
     const fn status(&self) -> OrderStatus {
-        match (self.reason, self.resting.is_zero(), self.filled.is_zero()) {
-            (Some(_), _, _) => OrderStatus::Cancelled,
-            (None, true, _) => OrderStatus::Filled,
-            (None, false, true) => OrderStatus::Open,
-            (None, false, false) => OrderStatus::PartiallyFilled,
-        }
+        status_of(self.reason, self.resting, self.filled)
+    }
+}
+
+const fn status_of(reason: Option<CancelReason>, standing: Lots, filled: Lots) -> OrderStatus {
+    match (reason, standing.is_zero(), filled.is_zero()) {
+        (Some(_), _, _) => OrderStatus::Cancelled,
+        (None, true, _) => OrderStatus::Filled,
+        (None, false, true) => OrderStatus::Open,
+        (None, false, false) => OrderStatus::PartiallyFilled,
     }
 }
 
