@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::sleep_until;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The requests of each connection, sent round and round.
 pub type Requests = Vec<Arc<[Vec<u8>]>>;
@@ -41,22 +41,41 @@ pub fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let began = Instant::now();
-        let count = requests.len();
-        let between = per_second.map(|rate| Duration::from_secs_f64(count as f64 / rate));
-        let connections = requests.iter().zip(0_u32..).map(|(requests, number)| {
-            // Spread over the interval: they do not all come at once.
-            let first = between.map_or(began, |between| {
-                began + between * number / u32::try_from(count).unwrap_or(1)
-            });
-            let connection = Drive { address, between, first, until: began + duration };
-            tokio::spawn(connection.run(Arc::clone(requests)))
-        });
+        let until = began + duration;
+        let (mut tell, mut connections) = (Vec::new(), Vec::new());
+        for requests in requests {
+            let (tells, told) = unbounded_channel();
+            let due = per_second.map(|_| told);
+            connections.push(tokio::spawn(Drive { address, due, until }.run(Arc::clone(requests))));
+            tell.push(tells);
+        }
+        let pace = per_second.map(|rate| std::thread::spawn(move || pace(&tell, rate, until)));
         let mut latency = histogram();
-        for connection in connections.collect::<Vec<_>>() {
+        for connection in connections {
             latency.add(connection.await.expect("a connection")).expect("equal histograms");
+        }
+        if let Some(pace) = pace {
+            pace.join().expect("the pace");
         }
         Measured { latency, elapsed: began.elapsed() }
     })
+}
+
+/// Tells connections in turn when a request is due, evenly spread. On a thread of its own, because
+/// the runtime's timers go by whole milliseconds.
+fn pace(connections: &[UnboundedSender<Instant>], per_second: f64, until: Instant) {
+    let began = Instant::now();
+    for (number, connection) in connections.iter().cycle().enumerate() {
+        let due = began + Duration::from_secs_f64(number as f64 / per_second);
+        if due >= until {
+            return;
+        }
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        if connection.send(due).is_err() {
+            // It says itself what it has failed over.
+            return;
+        }
+    }
 }
 
 /// The body of the answer to one request.
@@ -78,36 +97,35 @@ fn histogram() -> Histogram<u64> {
 /// One connection.
 struct Drive {
     address: SocketAddr,
-    between: Option<Duration>,
-    first: Instant,
+    /// When to send, unless as fast as answers come.
+    due: Option<UnboundedReceiver<Instant>>,
     until: Instant,
 }
 
 impl Drive {
-    async fn run(self, requests: Arc<[Vec<u8>]>) -> Histogram<u64> {
+    async fn run(mut self, requests: Arc<[Vec<u8>]>) -> Histogram<u64> {
         let mut latency = histogram();
         let mut stream = TcpStream::connect(self.address).await.expect("a connection");
         stream.set_nodelay(true).expect("no delay");
         let mut answer = Vec::with_capacity(64 * 1024);
-        let mut due = self.first;
         for request in requests.iter().cycle() {
-            if self.between.is_some() {
-                sleep_until(due.into()).await;
-            } else {
-                due = Instant::now();
-            }
-            if due >= self.until {
-                break;
-            }
+            let Some(due) = self.due().await.filter(|due| *due < self.until) else { break };
             stream.write_all(request).await.expect("sending");
             read_answer(&mut stream, &mut answer).await;
             let us = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
             latency.saturating_record(us);
-            due += self.between.unwrap_or_default();
         }
         // Operations of a batch are refused one by one, in an answer of status 200.
         assert!(error_in(&answer).is_none(), "{}", String::from_utf8_lossy(&answer));
         latency
+    }
+
+    /// When the next request is due; `None` once there will be none.
+    async fn due(&mut self) -> Option<Instant> {
+        match &mut self.due {
+            Some(due) => due.recv().await,
+            None => Some(Instant::now()),
+        }
     }
 }
 

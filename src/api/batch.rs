@@ -1,7 +1,8 @@
 //! Several places and cancels in one request, each done or refused on its own (semantics 8).
 
 use super::call::{self, Call, Writing, Written};
-use super::form::{Faults, Fields, Form, array, text};
+use super::form::{Faults, Fields, Form, array};
+use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
 use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before, untold};
 use super::parse::{self, Fault};
@@ -58,10 +59,7 @@ impl Shown {
 
 /// `POST /trading/orders/batch`
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
-    let mut form = call.form_with_body();
-    let operations = form.field("operations", operations);
-    let operations = form.finish(operations)?;
-    let read: Vec<_> = operations.into_iter().map(Operation::read).collect();
+    let read = read(&call)?;
     draw(&call, &read)?;
     let mut batch = Batch::new(&call);
     for (part, operation) in (0_u8..).zip(resolved(&call, read)?) {
@@ -235,6 +233,24 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 
+/// Reads the operations, of which each may be wrong in its own way.
+fn read(call: &Call) -> Result<Vec<Result<Operation, Problem>>, Problem> {
+    if call.query.is_none()
+        && let Some(read) =
+            members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {
+                "place" => OrderForm::read_from(plain).map(|order| Ok(Operation::Place(order))),
+                "cancel" => names(plain).and_then(cancel).map(Ok),
+                _ => None,
+            })
+    {
+        return Ok(read);
+    }
+    let mut form = call.form_with_body();
+    let operations = form.field("operations", operations);
+    let operations = form.finish(operations)?;
+    Ok(operations.into_iter().map(Operation::read).collect())
+}
+
 /// Reads the array; what stands in it is each operation's own.
 fn operations<'a>(faults: &mut Faults, field: &str, json: Json<'a>) -> Option<Vec<Json<'a>>> {
     let elements = array(faults, field, json, OPERATIONS_MAX)?;
@@ -254,7 +270,17 @@ impl Operation {
             fields.close(faults);
             order.map(Operation::Place)
         });
-        let cancel = form.field_optional("cancel", cancel);
+        let cancel = form.field_optional("cancel", |faults, field, json| {
+            let mut fields = Fields::open(faults, field, json)?;
+            let names = names(&mut Noting { faults, fields: &mut fields });
+            fields.close(faults);
+            let cancel = cancel(names?);
+            if cancel.is_none() {
+                let detail = "must have either orderId or clientOrderId";
+                faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
+            }
+            cancel
+        });
         if let (Some(None), Some(None)) | (Some(Some(_)), Some(Some(_))) = (&place, &cancel) {
             form.note_nothing("either place or cancel is needed");
         }
@@ -262,18 +288,20 @@ impl Operation {
     }
 }
 
-fn cancel(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Operation> {
-    let mut fields = Fields::open(faults, field, json)?;
-    let order = fields.optional(faults, "orderId", text(parse::order_id));
-    let name = fields.optional(faults, "clientOrderId", text(parse::token));
-    fields.close(faults);
-    match (order?, name?) {
+/// By what an order to be cancelled is named.
+type Names = (Option<OrderId>, Option<Token>);
+
+fn names(members: &mut impl Members) -> Option<Names> {
+    let order = members.text("orderId", parse::order_id);
+    let name = members.text("clientOrderId", parse::token);
+    order.zip(name)
+}
+
+/// Named by one of them.
+fn cancel(names: Names) -> Option<Operation> {
+    match names {
         (Some(order), None) => Some(Operation::Cancel(order)),
         (None, Some(name)) => Some(Operation::CancelNamed(name)),
-        _ => {
-            let detail = "must have either orderId or clientOrderId";
-            faults.note(field, Fault::new(FieldCode::InvalidValue, detail));
-            None
-        }
+        _ => None,
     }
 }

@@ -46,8 +46,9 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Headers that most answers have: room for them is taken at once.
-const HEADERS_USUAL: usize = 8;
+/// Headers that an answer usually has, those that hyper adds among them: room for them is taken at
+/// once.
+const HEADERS_USUAL: usize = 10;
 
 /// What reading a body may fail with.
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -372,7 +373,7 @@ fn success(reply: Reply) -> Response<Content> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    *headers = HeaderMap::with_capacity(HEADERS_USUAL);
+    headers.reserve(HEADERS_USUAL);
     if has_content {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }

@@ -110,11 +110,9 @@ impl<'a> Fields<'a> {
             return Some(None);
         };
         let (_, value) = self.members.remove(place);
-        let left = self.members.len();
-        self.members.retain(|(member, _)| member != name);
-        let repeated = self.members.len() < left;
         let field = self.called(name);
-        if repeated {
+        if self.members.iter().skip(place).any(|(member, _)| member == name) {
+            self.members.retain(|(member, _)| member != name);
             faults.note(&field, Fault::new(FieldCode::Repeated, "is given more than once"));
             return None;
         }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::Duration;
 
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
@@ -19,7 +20,9 @@ use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
+use super::seats::Seats;
 use super::stall::Impatient;
+use super::stream::Content;
 use crate::engine::mailbox;
 
 /// A connection and its place among all.
@@ -92,6 +95,12 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
     let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let (open, seats) = (Arc::clone(&door), Seats::default());
+    let service = service_fn(move |request| {
+        let door = Arc::clone(&open);
+        // On the heap: hyper would move it about, and it is large.
+        seats.seat(async move { Ok::<_, Infallible>(door.answer(request).await) })
+    });
     loop {
         tokio::select! {
             biased;
@@ -101,8 +110,9 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
                 Some((stream, place)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
-                        let (door, watcher) = (Arc::clone(&door), graceful.watcher());
-                        connections.spawn(attend(stream, door, limits, watcher, place));
+                        let (door, service) = (Arc::clone(&door), service.clone());
+                        let watcher = graceful.watcher();
+                        connections.spawn(attend(stream, door, service, limits, watcher, place));
                     }
                 },
             }
@@ -149,23 +159,20 @@ pub fn report(ended: Result<(), JoinError>) {
 }
 
 /// Serves one connection to its end; `_place` is its place among all.
-async fn attend(
+async fn attend<S>(
     stream: TcpStream,
     door: Arc<Door>,
+    service: S,
     limits: Limits,
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
-) {
-    // Lent to every request: counting its holders would have lanes contend for the count.
-    let door = &*door;
+) where
+    S: HttpService<Incoming, ResBody = Content, Error = Infallible>,
+{
     let _connected = door.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
-    let service = service_fn(move |request| {
-        // On the heap: hyper would move it about, and it is large.
-        Box::pin(async move { Ok::<_, Infallible>(door.answer(request).await) })
-    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_wait)

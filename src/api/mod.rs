@@ -4,6 +4,8 @@
 
 pub mod server;
 pub mod lanes;
+mod seats;
+mod members;
 pub mod venue;
 pub mod stall;
 pub mod door;

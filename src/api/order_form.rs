@@ -1,7 +1,8 @@
 //! The body of an order, read and resolved into the exchange's terms (interface 4.5).
 
 use super::call::{Call, market_no, user_no};
-use super::form::{Faults, Fields, boolean, text};
+use super::form::{Faults, Fields};
+use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
@@ -33,6 +34,11 @@ struct Options {
 impl OrderForm {
     /// Reads the body, and whether the order is only to be tried.
     pub fn read(call: &Call) -> Result<(OrderForm, bool), Problem> {
+        if call.query.is_none()
+            && let Some(order) = members::object(&call.body, |plain| OrderForm::read_from(plain))
+        {
+            return Ok((order, false));
+        }
         let mut form = call.form_with_body();
         let dry_run = form.query("dryRun", parse::boolean);
         let order = form.body(OrderForm::read_fields);
@@ -40,15 +46,20 @@ impl OrderForm {
         Ok((order, dry_run.unwrap_or(false)))
     }
 
-    /// Reads an order from the members of an object.
+    /// Reads an order from the fields of an object.
     pub fn read_fields(faults: &mut Faults, fields: &mut Fields<'_>) -> Option<OrderForm> {
-        let market = fields.required(faults, "marketId", text(parse::market_id));
-        let outcome = fields.required(faults, "outcomeId", text(parse::outcome));
-        let side = fields.required(faults, "side", text(parse::side));
-        let order_type = fields.required(faults, "orderType", text(parse::order_type));
-        let price = fields.required(faults, "price", text(parse::tick));
-        let quantity = fields.required(faults, "quantity", text(parse::lots));
-        let options = Options::read(faults, fields);
+        OrderForm::read_from(&mut Noting { faults, fields })
+    }
+
+    /// Reads an order from the members of an object.
+    pub fn read_from(members: &mut impl Members) -> Option<OrderForm> {
+        let market = members.text_required("marketId", parse::market_id);
+        let outcome = members.text_required("outcomeId", parse::outcome);
+        let side = members.text_required("side", parse::side);
+        let order_type = members.text_required("orderType", parse::order_type);
+        let price = members.text_required("price", parse::tick);
+        let quantity = members.text_required("quantity", parse::lots);
+        let options = Options::read(members);
         let () = order_type?;
         Some(OrderForm {
             market: market?,
@@ -89,22 +100,22 @@ impl OrderForm {
 }
 
 impl Options {
-    fn read(faults: &mut Faults, fields: &mut Fields<'_>) -> Option<Options> {
-        let force = fields.optional(faults, "timeInForce", text(parse::force));
-        let expires_at = fields.optional(faults, "expiresAt", text(parse::moment));
-        let self_trade = fields.optional(faults, "selfTradePrevention", text(parse::self_trade));
-        let post_only = fields.optional(faults, "postOnly", boolean);
-        let reduce_only = fields.optional(faults, "reduceOnly", boolean);
-        let valid_until = fields.optional(faults, "validUntil", text(parse::moment));
-        let copy_from = fields.optional(faults, "copyFromTraderId", text(parse::user_id));
-        let client_order_id = fields.optional(faults, "clientOrderId", text(parse::token));
+    fn read(members: &mut impl Members) -> Option<Options> {
+        let force = members.text("timeInForce", parse::force);
+        let expires_at = members.text("expiresAt", parse::moment);
+        let self_trade = members.text("selfTradePrevention", parse::self_trade);
+        let post_only = members.truth("postOnly");
+        let reduce_only = members.truth("reduceOnly");
+        let valid_until = members.text("validUntil", parse::moment);
+        let copy_from = members.text("copyFromTraderId", parse::user_id);
+        let client_order_id = members.text("clientOrderId", parse::token);
         let time_in_force = match (force?.unwrap_or(Force::Gtc), expires_at?) {
             (Force::Gtc, expires_at) => TimeInForce::GoodTillCancelled { expires_at },
             (Force::Ioc, None) => TimeInForce::ImmediateOrCancel,
             (Force::Fok, None) => TimeInForce::FillOrKill,
             (Force::Ioc | Force::Fok, Some(_)) => {
                 let fault = Fault::new(FieldCode::InvalidValue, "is only for timeInForce GTC");
-                faults.note(&fields.called("expiresAt"), fault);
+                members.note("expiresAt", fault);
                 return None;
             }
         };

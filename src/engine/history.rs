@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::backlog::{Backlog, Store};
 use crate::exchange::units::Sequence;
 use crate::journal::pages::PageStore;
 use crate::journal::snapshot::Point;
@@ -33,7 +34,7 @@ pub enum NotVouched {
 /// A data directory's history. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HistoryStore {
-    kept: Arc<Kept>,
+    backlog: Arc<Backlog<Kept>>,
     rows: NonZeroU32,
 }
 
@@ -76,12 +77,16 @@ impl HistoryStore {
         })?;
         let (folded, unsynced) = (AtomicU64::new(0), AtomicU64::new(0));
         let kept = Kept { pages, folded, unsynced, failed: AtomicBool::new(false) };
-        Ok(HistoryStore { kept: Arc::new(kept), rows })
+        Ok(HistoryStore { backlog: Backlog::start(kept), rows })
+    }
+
+    fn kept(&self) -> &Kept {
+        self.backlog.store()
     }
 
     /// Where a read model puts its pages.
     pub fn history(&self) -> History {
-        History::on(Arc::clone(&self.kept) as Arc<dyn Shelf>).paged(self.rows)
+        History::on(Arc::clone(&self.backlog) as Arc<dyn Shelf>).paged(self.rows)
     }
 
     /// Where a read model puts pages that are here already.
@@ -91,12 +96,12 @@ impl HistoryStore {
 
     /// Notes that the pages up to a record are here.
     pub fn folded(&self, through: Sequence) {
-        self.kept.folded.store(through.get(), Ordering::Release);
+        self.kept().folded.store(through.get(), Ordering::Release);
     }
 
     /// The last record whose pages are here.
     pub fn through(&self) -> Sequence {
-        Sequence::new(self.kept.folded.load(Ordering::Acquire))
+        Sequence::new(self.kept().folded.load(Ordering::Acquire))
     }
 
     /// Has what was put here on disk, if it is much by now.
@@ -104,15 +109,15 @@ impl HistoryStore {
     /// # Errors
     /// The store's.
     pub fn sync_much(&self) -> Result<(), StoreError> {
-        if self.kept.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
+        if self.kept().unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
             return Ok(());
         }
         self.sync()
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        self.kept.unsynced.store(0, Ordering::Release);
-        self.kept.pages.sync()
+        self.kept().unsynced.store(0, Ordering::Release);
+        self.kept().pages.sync()
     }
 
     /// Has all pages of the records up to a snapshot's on disk, and remembers that they are those
@@ -121,24 +126,26 @@ impl HistoryStore {
     /// # Errors
     /// They are not all here, or cannot be made durable.
     pub fn vouch(&self, point: &Point) -> Result<(), NotVouched> {
-        if self.kept.failed.load(Ordering::Acquire) {
+        self.backlog.drain();
+        if self.kept().failed.load(Ordering::Acquire) {
             return Err(NotVouched::Failed);
         }
         self.sync()?;
-        self.kept.pages.put(&vouched_key(point.sequence), &point.chain.0)?;
+        self.kept().pages.put(&vouched_key(point.sequence), &point.chain.0)?;
         self.sync()?;
         Ok(())
     }
 
     /// Whether the pages up to a snapshot's record are here.
     pub fn vouches(&self, point: &Point) -> bool {
-        let found = self.kept.pages.get(&vouched_key(point.sequence));
+        let found = self.kept().pages.get(&vouched_key(point.sequence));
         found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
     }
 
     /// Closes it; whoever reads still finds nothing more.
     pub fn close(&self) {
-        self.kept.pages.close();
+        self.backlog.drain();
+        self.kept().pages.close();
     }
 }
 
@@ -162,8 +169,8 @@ impl Kept {
     }
 }
 
-impl Shelf for Kept {
-    fn put(&self, key: PageKey, bytes: &[u8]) {
+impl Store for Kept {
+    fn store(&self, key: PageKey, bytes: &[u8]) {
         match self.pages.put(&key.bytes(), bytes) {
             Ok(()) => {
                 let put = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -172,16 +179,26 @@ impl Shelf for Kept {
             Err(error) => self.fail(&error),
         }
     }
+}
+
+impl Shelf for Backlog<Kept> {
+    fn put(&self, key: PageKey, bytes: &[u8]) {
+        Backlog::put(self, key, bytes);
+    }
 
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String> {
-        self.pages.get(&key.bytes()).map_err(|error| error.to_string())
+        if let Some(page) = Backlog::get(self, key) {
+            return Ok(Some(page));
+        }
+        self.store().pages.get(&key.bytes()).map_err(|error| error.to_string())
     }
 
     fn failed(&self, error: &HistoryError) {
         // What could not be put away is missing, and a closed store has lost nothing.
-        let known = self.failed.load(Ordering::Acquire);
-        if !known && self.pages.damaged().is_ok() {
-            self.fail(error);
+        let kept = self.store();
+        let known = kept.failed.load(Ordering::Acquire);
+        if !known && kept.pages.damaged().is_ok() {
+            kept.fail(error);
         }
     }
 }

@@ -23,6 +23,9 @@ use crate::exchange::effect::Applied;
 use crate::exchange::results::Seal;
 use crate::journal::replay::{Replayer, Stop};
 
+/// Effects that a record usually has, at most: room for them is taken at once.
+const EFFECTS_USUAL: usize = 4;
+
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
@@ -130,7 +133,9 @@ impl Matcher {
         let live = !replies.is_empty();
         let told = &self.meter.matcher;
         told.post_blocks_waiting(self.blocks.len());
-        let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
+        let count = block.records().len();
+        let mut effects = Vec::with_capacity(count.saturating_mul(EFFECTS_USUAL));
+        let mut records = AppliedRecords::expecting(count);
         let results = match replayer.apply(&block, &mut effects, &mut records) {
             // Nobody asks for the results of a block while there are more to replay.
             Ok(()) if !live && !self.blocks.is_empty() => Ok(replayer.known()),

@@ -21,6 +21,7 @@ pub mod sealer;
 pub mod archiver;
 pub mod pace;
 pub mod history;
+mod backlog;
 pub mod restore;
 pub mod snapshotter;
 pub mod start;

@@ -174,6 +174,13 @@ struct AppliedRecord {
     to: usize,
 }
 
+impl AppliedRecords {
+    /// Nothing marked yet, with room for so many records.
+    pub fn expecting(records: usize) -> AppliedRecords {
+        AppliedRecords(Vec::with_capacity(records))
+    }
+}
+
 impl Listener for AppliedRecords {
     type Stop = Infallible;
 

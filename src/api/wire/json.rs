@@ -32,7 +32,11 @@ impl<'a> Json<'a> {
     /// Reads one JSON text in UTF-8. The error says where it goes wrong. Nesting deeper than
     /// `serde_json`'s bound of 128 is an error.
     pub fn parse(bytes: &'a [u8]) -> Result<Json<'a>, serde_json::Error> {
-        serde_json::from_slice(bytes)
+        match str::from_utf8(bytes) {
+            // Looked at once, where each string would be looked at by itself.
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(bytes),
+        }
     }
 }
 

@@ -9,24 +9,36 @@ const BITS: u32 = 7;
 /// Set in every byte of a number but its last.
 const MORE: u8 = 1 << BITS;
 
+/// Bytes that a 64-bit number takes at most.
+const SHORT_BYTES: usize = 10;
+/// Bits that are surely fewer than 64, in whole bytes.
+const SHORT_BITS: u32 = 9 * BITS;
+
 /// A number, seven bits a byte, the lowest first.
-pub(in crate::projection) fn pack(number: u64, sink: &mut impl ImageSink) {
-    pack_wide(u128::from(number), sink);
+pub(in crate::projection) fn pack(mut number: u64, sink: &mut impl ImageSink) {
+    let (mut bytes, mut count) = ([0; SHORT_BYTES], 0);
+    for byte in &mut bytes {
+        let low = u8::try_from(number & u64::from(MORE - 1)).unwrap_or(0);
+        number >>= BITS;
+        count += 1;
+        *byte = if number == 0 { low } else { low | MORE };
+        if number == 0 {
+            break;
+        }
+    }
+    sink.put(bytes.get(..count).unwrap_or_default());
 }
 
 /// As [`pack`].
 pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSink) {
-    while let low = low_bits(number)
-        && number >= u128::from(MORE)
-    {
-        sink.put(&[low | MORE]);
+    let low_bits = |number: u128| u8::try_from(number & u128::from(MORE - 1)).unwrap_or(0);
+    loop {
+        if let Ok(short) = u64::try_from(number) {
+            return pack(short, sink);
+        }
+        sink.put(&[low_bits(number) | MORE]);
         number >>= BITS;
     }
-    sink.put(&[low_bits(number)]);
-}
-
-fn low_bits(number: u128) -> u8 {
-    u8::try_from(number & u128::from(MORE - 1)).unwrap_or(0)
 }
 
 /// What [`pack`] wrote.
@@ -36,19 +48,33 @@ pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64
 
 /// What [`pack_wide`] wrote.
 pub(in crate::projection) fn unpack_wide(source: &mut impl ImageSource) -> Result<u128, BadImage> {
-    let (mut number, mut shift, mut byte) = (0_u128, 0, [0]);
+    let (mut number, mut shift, mut byte) = (0_u64, 0, [0]);
+    // Nearly all numbers are short, and 128 bits are dear.
+    while shift < SHORT_BITS {
+        source.fill(&mut byte)?;
+        number |= u64::from(byte[0] & !MORE) << shift;
+        if byte[0] & MORE == 0 {
+            return last(byte[0], shift, u128::from(number));
+        }
+        shift += BITS;
+    }
+    let mut number = u128::from(number);
     loop {
         source.fill(&mut byte)?;
         let bits = u128::from(byte[0] & !MORE);
         let shifted = bits.checked_shl(shift).filter(|shifted| *shifted >> shift == bits);
         number |= shifted.ok_or(BadImage::Value("number"))?;
         if byte[0] & MORE == 0 {
-            // A last byte of nothing could be left out.
-            let shortest = byte[0] != 0 || shift == 0;
-            return shortest.then_some(number).ok_or(BadImage::Value("number"));
+            return last(byte[0], shift, number);
         }
         shift += BITS;
     }
+}
+
+/// A number whose last byte was read. One of nothing could be left out.
+fn last(byte: u8, shift: u32, number: u128) -> Result<u128, BadImage> {
+    let shortest = byte != 0 || shift == 0;
+    shortest.then_some(number).ok_or(BadImage::Value("number"))
 }
 
 /// A small number.
