@@ -170,6 +170,7 @@ mod tests {
         let failed = (0..).map(|row| if row < 200 { Ok(row) } else { Err("page") });
         let mut reading = pin!(read_in_turns(failed, 1000));
         let mut cx = Context::from_waker(Waker::noop());
-        while let Poll::Pending = reading.as_mut().poll(&mut cx) {}
+        assert!(reading.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(reading.as_mut().poll(&mut cx), Poll::Ready(Err("page")));
     }
 }

@@ -20,7 +20,7 @@ use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 const UNREACHABLE: [(&str, &str); 4] = [
     ("INTERNAL_ERROR", "a fault of the software"),
     ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
-    ("HISTORY_UNREADABLE", "needs a page that the disk has lost"),
+    ("HISTORY_UNREADABLE", "needs a page that the disk has lost: routes/history.rs"),
     ("OUT_OF_REACH", "needs a million records between two snapshots"),
 ];
 

@@ -217,7 +217,12 @@ pub fn placed() -> Shape {
 }
 
 pub fn tried() -> Shape {
-    wider(placed(), [("dryRun", Bool), ("balance", balance())])
+    tried_as(placed())
+}
+
+/// What a trial says of what would be answered so.
+pub fn tried_as(answer: Shape) -> Shape {
+    wider(answer, [("dryRun", Bool), ("balance", balance())])
 }
 
 pub fn order() -> Shape {

@@ -190,7 +190,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
         Endpoint::Probe(_) => {}
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
         Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) => {
-            kinds.push(Kind::HistoryUnreadable)
+            kinds.push(Kind::HistoryUnreadable);
         }
     }
     kinds
