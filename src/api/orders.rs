@@ -95,7 +95,7 @@ pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<Placed> {
     match kept {
         Kept::Order(row) => {
             let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((*row, fills))))
+            Some(Placed::Before(Box::new((**row, fills))))
         }
         _ => None,
     }
