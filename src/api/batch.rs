@@ -7,6 +7,7 @@ use super::orders::{Placed, changed_order, named_order, own_order, placed, place
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchJson, BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
@@ -39,13 +40,19 @@ enum Slot {
 }
 
 /// What is to be said of an operation.
-enum Shown {
+pub enum Shown {
+    /// It placed an order.
     Placed(Placed),
+    /// It cancelled one.
     Cancelled(OrderJson),
 }
 
 impl Shown {
-    fn json(self) -> Result<BatchOrderJson, HistoryError> {
+    /// As it is said.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn json(self) -> Result<BatchOrderJson, HistoryError> {
         Ok(match self {
             Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
@@ -57,11 +64,16 @@ impl Shown {
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let operations = form.field("operations", operations);
-    let operations = form.finish(operations)?;
+    let dry_run = form.query("dryRun", parse::boolean);
+    let (operations, dry_run) = form.finish(operations.zip(dry_run))?;
     let read: Vec<_> = operations.into_iter().map(Operation::read).collect();
     draw(&call, &read)?;
+    let resolved = resolved(&call, read)?;
+    if dry_run.unwrap_or(false) {
+        return trials::batch(&call, resolved).await;
+    }
     let mut batch = Batch::new(&call);
-    for (part, operation) in (0_u8..).zip(resolved(&call, read)?) {
+    for (part, operation) in (0_u8..).zip(resolved) {
         batch.hand_in(part, operation).await;
     }
     batch.settle().await;
@@ -193,9 +205,12 @@ impl Call {
 }
 
 /// One operation in the exchange's terms, as far as they do not depend on those before it.
-enum Resolved {
+pub enum Resolved {
+    /// Places an order.
     Place(PlaceOrder),
+    /// Cancels the order with this id.
     Cancel(OrderId),
+    /// Cancels the newest order of this name.
     CancelNamed(Token),
 }
 

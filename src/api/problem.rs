@@ -104,6 +104,8 @@ pub enum Kind {
     Refused(Reject),
     /// The user has as many keys as may be.
     KeyLimit,
+    /// What is tried could meet too many orders.
+    TrialTooLarge,
     /// The key has asked as much as it may.
     RateLimited,
     /// Our fault.
@@ -128,7 +130,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is not a refusal by the exchange.
-    pub const OWN: [Kind; 24] = [
+    pub const OWN: [Kind; 25] = [
         Kind::InvalidRequest,
         Kind::MissingApiKey,
         Kind::InvalidApiKey,
@@ -150,6 +152,7 @@ impl Kind {
         Kind::JournalUnavailable,
         Kind::OutcomeUnknown,
         Kind::KeyLimit,
+        Kind::TrialTooLarge,
         Kind::RateLimited,
         Kind::Starting,
         Kind::Halted,
@@ -171,7 +174,7 @@ impl Kind {
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
-            Kind::KeyLimit => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::KeyLimit | Kind::TrialTooLarge => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
@@ -202,6 +205,7 @@ impl Kind {
             Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
             Kind::Refused(reject) => reject.code(),
             Kind::KeyLimit => "KEY_LIMIT",
+            Kind::TrialTooLarge => "TRIAL_TOO_LARGE",
             Kind::RateLimited => "RATE_LIMITED",
             Kind::Internal => "INTERNAL_ERROR",
             Kind::HistoryUnreadable => "HISTORY_UNREADABLE",

@@ -18,8 +18,9 @@ use super::projector::Projector;
 use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::Exchange;
-use crate::exchange::effect::Applied;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::results::Seal;
+use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::{Replayer, Stop};
 
 /// The matcher's state.
@@ -108,12 +109,23 @@ impl Matcher {
         if exchange.next_due().is_some_and(|due| due <= time) {
             return;
         }
-        let Some(Trial { tried, once, told }) = self.held.take() else { return };
-        let effects = exchange.trial(tried, once, time);
-        let sequence = exchange.sequence().next();
-        let effects = effects.as_deref().map_err(|broken| *broken);
-        let applied = effects.map(|effects| Applied { sequence, time, effects });
-        told(&self.projector.read_model.read(), applied.as_ref().map_err(|broken| *broken));
+        let first = exchange.sequence().next();
+        let view = &self.projector.read_model;
+        match self.held.take() {
+            None => {}
+            Some(Trial::One { tried, once, told }) => {
+                let effects = exchange.trial(tried, once, time);
+                let effects = effects.as_deref().map_err(|broken| *broken);
+                let applied = effects.map(|effects| Applied { sequence: first, time, effects });
+                told(&view.read(), applied.as_ref().map_err(|broken| *broken));
+            }
+            Some(Trial::Several { user, steps, told }) => {
+                let all = exchange.trial_of_several(user, &steps, time);
+                let all = all.as_ref().map_err(|broken| *broken);
+                let applied = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
+                told(&view.read(), applied.as_ref().map(Option::as_deref).map_err(|b| *b));
+            }
+        }
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.
@@ -164,6 +176,13 @@ impl Matcher {
         }
         true
     }
+}
+
+/// The effects of steps with the places that their records would have.
+fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_>> {
+    let places = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
+    let all = places.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
+    all.collect()
 }
 
 #[cfg(test)]

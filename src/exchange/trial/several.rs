@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::{Excerpt, Tried};
 use crate::exchange::command::{Command, Direction, Once, PlaceOrder, Record};
 use crate::exchange::effect::Effect;
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::invariant::Broken;
 use crate::exchange::orders::{Backing, Order};
 use crate::exchange::reject::Reject;
@@ -32,8 +32,8 @@ pub enum Step {
     Place(PlaceOrder),
     /// Cancels an order.
     Cancel {
-        /// The one that the step at this place placed, or placed before, if it did.
-        placed_by: Option<usize>,
+        /// The newest to which a step before gave this name, if one did.
+        name: Option<Token>,
         /// Otherwise this one.
         order: Option<OrderNo>,
     },
@@ -70,11 +70,14 @@ impl Exchange {
             } else {
                 vec![Effect::Refused(Reject::OrderNotFound)]
             };
-            placed.push(effects.iter().find_map(|effect| match effect {
+            let order = effects.iter().find_map(|effect| match effect {
                 Effect::OrderAccepted { order, .. } => Some(*order),
                 Effect::Repeated { first } => Some(OrderNo(*first)),
                 _ => None,
-            }));
+            });
+            if let Step::Place(PlaceOrder { client_order_id: Some(name), .. }) = step {
+                placed.extend(order.map(|order| (*name, order)));
+            }
             all.push(effects);
         }
         Ok(Some(all))
@@ -83,11 +86,12 @@ impl Exchange {
 
 impl Step {
     /// The command that it comes to after those before it; `None` where there is no such order.
-    fn resolved(self, user: UserNo, placed: &[Option<OrderNo>]) -> Option<Command> {
+    fn resolved(self, user: UserNo, placed: &[(Token, OrderNo)]) -> Option<Command> {
         match self {
             Step::Place(terms) => Some(Tried::Place(terms).into()),
-            Step::Cancel { placed_by, order } => {
-                let of_step = placed_by.and_then(|step| placed.get(step).copied().flatten());
+            Step::Cancel { name, order } => {
+                let newest = placed.iter().rev().find(|(given, _)| Some(*given) == name);
+                let of_step = newest.map(|(_, order)| *order);
                 of_step.or(order).map(|order| Command::CancelOrder { user, order })
             }
         }
