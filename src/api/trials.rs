@@ -1,5 +1,5 @@
-//! Trials: what would come of an order, of an amend or of a batch if it were asked now. Nothing is recorded and
-//! no name is used up; `Sequence` is the last record that the answer knows of.
+//! Trials: what would come of an order, of an amend or of a batch if it were asked now. Nothing is
+//! recorded and no name is used up; `Sequence` is the last record that the answer knows of.
 
 use super::batch::{Resolved, Shown};
 use super::call::Call;
@@ -16,7 +16,7 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
-use crate::exchange::trial::several::{KeyedStep, MET_MAX, Step};
+use crate::exchange::trial::several::{KeyedStep, MET_AT_MOST, Step};
 use crate::exchange::units::{Lots, Tick};
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
@@ -89,7 +89,7 @@ pub async fn batch(
     let tell = move |view: &ReadModel, came: Result<Option<&[Applied<'_>]>, Broken>| {
         let sequence = view.watermark();
         let all = sound(came)?.ok_or_else(|| {
-            let detail = format!("the operations could meet more than {MET_MAX} orders");
+            let detail = format!("the operations could meet more than {MET_AT_MOST} orders");
             Problem::new(Kind::TrialTooLarge, detail)
         })?;
         let shown: Vec<_> = all.iter().map(|one| shown(view, user, all, one)).collect();
@@ -119,7 +119,10 @@ fn step(call: &Call, operation: &Resolved, before: &[KeyedStep]) -> Result<Step,
         Resolved::Place(terms) => Step::Place(terms),
         Resolved::Cancel(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
         Resolved::CancelNamed(name) => {
-            let named = |step: &Step| matches!(step, Step::Place(terms) if terms.client_order_id == Some(name));
+            let named = |step: &Step| match step {
+                Step::Place(terms) => terms.client_order_id == Some(name),
+                Step::Cancel { .. } => false,
+            };
             let order = match named_order(call, name) {
                 Err(problem) if !before.iter().any(|(step, _)| named(step)) => return Err(problem),
                 order => order.ok(),
@@ -144,8 +147,9 @@ fn shown(
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
         [Effect::Repeated { first }] => {
             // By a record, or by a step before.
-            let step = all.iter().find(|one| {
-                matches!(one.effects, [Effect::OrderAccepted { order, .. }, ..] if order.0 == *first)
+            let step = all.iter().find(|one| match one.effects {
+                [Effect::OrderAccepted { order, .. }, ..] => order.0 == *first,
+                _ => false,
             });
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),

@@ -7,7 +7,7 @@ use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::reject::Reject;
 use openoutcry::exchange::script;
-use openoutcry::exchange::trial::several::{KeyedStep, MET_MAX, Step as Part};
+use openoutcry::exchange::trial::several::{KeyedStep, MET_AT_MOST, Step as Part};
 use openoutcry::exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 
 use crate::commands::{self, Step};
@@ -118,17 +118,17 @@ fn what_could_meet_too_many_orders_is_not_tried() {
         let steps = [(Part::Place(order(1, 60, lots)), None)];
         exchange.trial_of_several(UserNo(1), &steps, exchange.time()).unwrap()
     };
-    for count in 0..=MET_MAX {
+    for count in 0..=MET_AT_MOST {
         let sequence = duel.exchange.sequence().next();
         let (time, command) = (duel.exchange.time(), Command::PlaceOrder(order(0, 50, 1)));
         let record = Record { sequence, time, once: None, command };
-        if count == MET_MAX {
+        if count == MET_AT_MOST {
             assert!(tried(&duel.exchange, ORDER_LOTS_MAX).is_some());
         }
         duel.exchange.apply(&record, &mut Vec::new()).unwrap();
     }
     assert_eq!(tried(&duel.exchange, ORDER_LOTS_MAX), None);
-    let most = u64::try_from(MET_MAX).unwrap();
+    let most = u64::try_from(MET_AT_MOST).unwrap();
     let refused = vec![Effect::Refused(Reject::InsufficientFunds)];
     assert_eq!(tried(&duel.exchange, most), Some(vec![refused]));
 }

@@ -21,7 +21,7 @@ use crate::exchange::{Exchange, Stamp, Stop};
 
 /// Orders in one excerpt. Whoever tries several need not have the money for what they could meet,
 /// and the matcher walks past all of it.
-pub const MET_MAX: usize = 10_000;
+pub const MET_AT_MOST: usize = 10_000;
 /// The number of what is not there.
 const NOTHING: u32 = u32::MAX;
 
@@ -45,7 +45,7 @@ pub type KeyedStep = (Step, Option<Box<Once>>);
 impl Exchange {
     /// The effects that records with these steps would have, were they the next ones, of this user
     /// and all stamped `time` (or with the time of the last record, if that is later). `None` where
-    /// they could meet more than [`MET_MAX`] orders.
+    /// they could meet more than [`MET_AT_MOST`] orders.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -108,7 +108,7 @@ impl Excerpt<'_> {
             *standing = whole.standings.of(user);
         }
         for reach in self.reaches(user, steps, at)? {
-            if !self.take_in_met(&reach, at, MET_MAX)? {
+            if !self.take_in_met(&reach, at, MET_AT_MOST)? {
                 return Ok(false);
             }
         }
