@@ -8,6 +8,7 @@ use super::orders::{Placed, changed_order, named_order, own_order, placed, place
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchJson, BatchOrderJson, OrderJson, ResultJson};
 use super::wire::print::printed;
@@ -43,13 +44,19 @@ enum Slot {
 }
 
 /// What is to be said of an operation.
-enum Shown {
+pub enum Shown {
+    /// It placed an order.
     Placed(Placed),
+    /// It cancelled one.
     Cancelled(OrderJson),
 }
 
 impl Shown {
-    fn json(self) -> Result<BatchOrderJson, HistoryError> {
+    /// As it is said.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn json(self) -> Result<BatchOrderJson, HistoryError> {
         Ok(match self {
             Shown::Placed(placed) => BatchOrderJson::Placed(placed.json()?),
             Shown::Cancelled(json) => BatchOrderJson::Cancelled(json),
@@ -59,10 +66,14 @@ impl Shown {
 
 /// `POST /trading/orders/batch`
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
-    let read = read(&call)?;
+    let (read, dry_run) = read(&call)?;
     draw(&call, &read)?;
+    let resolved = resolved(&call, read)?;
+    if dry_run.unwrap_or(false) {
+        return trials::batch(&call, resolved).await;
+    }
     let mut batch = Batch::new(&call);
-    for (part, operation) in (0_u8..).zip(resolved(&call, read)?) {
+    for (part, operation) in (0_u8..).zip(resolved) {
         batch.hand_in(part, operation).await;
     }
     batch.settle().await;
@@ -195,9 +206,12 @@ impl Call {
 }
 
 /// One operation in the exchange's terms, as far as they do not depend on those before it.
-enum Resolved {
+pub enum Resolved {
+    /// Places an order.
     Place(PlaceOrder),
+    /// Cancels the order with this id.
     Cancel(OrderId),
+    /// Cancels the newest order of this name.
     CancelNamed(Token),
 }
 
@@ -233,8 +247,8 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 
-/// Reads the operations, of which each may be wrong in its own way.
-fn read(call: &Call) -> Result<Vec<Result<Operation, Problem>>, Problem> {
+/// Reads the operations, of which each may be wrong in its own way, and whether they are only tried.
+fn read(call: &Call) -> Result<(Vec<Result<Operation, Problem>>, Option<bool>), Problem> {
     if call.query.is_none()
         && let Some(read) =
             members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {
@@ -243,12 +257,13 @@ fn read(call: &Call) -> Result<Vec<Result<Operation, Problem>>, Problem> {
                 _ => None,
             })
     {
-        return Ok(read);
+        return Ok((read, None));
     }
     let mut form = call.form_with_body();
     let operations = form.field("operations", operations);
-    let operations = form.finish(operations)?;
-    Ok(operations.into_iter().map(Operation::read).collect())
+    let dry_run = form.query("dryRun", parse::boolean);
+    let (operations, dry_run) = form.finish(operations.zip(dry_run))?;
+    Ok((operations.into_iter().map(Operation::read).collect(), dry_run))
 }
 
 /// Reads the array; what stands in it is each operation's own.

@@ -106,6 +106,8 @@ pub enum Kind {
     Refused(Reject),
     /// The user has as many keys as may be.
     KeyLimit,
+    /// What is tried could meet too many orders.
+    TrialTooLarge,
     /// The key has asked as much as it may.
     RateLimited,
     /// Our fault.
@@ -116,8 +118,7 @@ pub enum Kind {
     Overloaded,
     /// The journal is being replayed.
     Starting,
-    /// The past moment asked for is too far from any saved state, or a trial could meet too many
-    /// orders.
+    /// The past moment asked for is too far from any saved state.
     OutOfReach,
     /// The server is ending in good order.
     Stopping,
@@ -131,7 +132,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind that is not a refusal by the exchange.
-    pub const OWN: [Kind; 24] = [
+    pub const OWN: [Kind; 25] = [
         Kind::InvalidRequest,
         Kind::MissingApiKey,
         Kind::InvalidApiKey,
@@ -153,6 +154,7 @@ impl Kind {
         Kind::JournalUnavailable,
         Kind::OutcomeUnknown,
         Kind::KeyLimit,
+        Kind::TrialTooLarge,
         Kind::RateLimited,
         Kind::Starting,
         Kind::Halted,
@@ -174,7 +176,7 @@ impl Kind {
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Kind::Refused(reject) => status_of(reject),
-            Kind::KeyLimit => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::KeyLimit | Kind::TrialTooLarge => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal | Kind::HistoryUnreadable => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Overloaded
@@ -205,6 +207,7 @@ impl Kind {
             Kind::HeadersTooLarge => "HEADERS_TOO_LARGE",
             Kind::Refused(reject) => reject.code(),
             Kind::KeyLimit => "KEY_LIMIT",
+            Kind::TrialTooLarge => "TRIAL_TOO_LARGE",
             Kind::RateLimited => "RATE_LIMITED",
             Kind::Internal => "INTERNAL_ERROR",
             Kind::HistoryUnreadable => "HISTORY_UNREADABLE",
@@ -409,8 +412,8 @@ impl From<Refusal> for Problem {
             Refusal::TooLarge => {
                 Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
             }
-            Refusal::OutOfReach => Problem::new(
-                Kind::OutOfReach,
+            Refusal::TrialTooLarge => Problem::new(
+                Kind::TrialTooLarge,
                 format!(
                     "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial \
                      may cost; try less"

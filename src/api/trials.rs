@@ -1,21 +1,25 @@
-//! Trials: what would come of an order, or of an amend, if it were asked now. Nothing is recorded
-//! and no name is used up; `Sequence` is the last record that the answer knows of.
+//! Trials: what would come of an order, of an amend or of a batch if it were asked now. Nothing is
+//! recorded and no name is used up; `Sequence` is the last record that the answer knows of.
 
+use super::batch::{Resolved, Shown};
 use super::call::Call;
 use super::once;
-use super::orders::{Placed, placed, placed_before, untold};
+use super::orders::{Placed, named_order, own_order, placed, placed_before, untold};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::BalanceJson;
-use super::wire::order::{OrderJson, TriedJson, after};
-use crate::exchange::command::PlaceOrder;
+use super::wire::order::{BatchJson, OrderJson, ResultJson, TriedJson, after, placed_row};
+use super::wire::problem::ProblemJson;
+use crate::exchange::command::{Once, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
+use crate::exchange::trial::several::{KeyedStep, Step};
 use crate::exchange::units::{Lots, Tick};
 use crate::projection::ReadModel;
+use crate::projection::answers::Kept;
 
 /// `POST /trading/orders?dryRun=true`: what an order would come to.
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
@@ -67,18 +71,119 @@ pub async fn amend(
     Reply::ok(sequence, &content)
 }
 
+/// `POST /trading/orders/batch?dryRun=true`: what each operation would come to after those before
+/// it.
+pub async fn batch(
+    call: &Call,
+    operations: Vec<Result<Resolved, Problem>>,
+) -> Result<Reply, Problem> {
+    let user = call.caller.user;
+    let target = format!("{BASE}/trading/orders/batch");
+    let once = call.once.as_ref().map(|once| once::once(user, once.key, &target, &call.body));
+    let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<(), Problem>>) = Default::default();
+    for (part, operation) in (0_u8..).zip(operations) {
+        let step = operation.and_then(|operation| step(call, &operation, &steps));
+        let keyed = |step| (step, once.map(|once| Box::new(Once { part, ..once })));
+        slots.push(step.map(|step| steps.push(keyed(step))));
+    }
+    let tell = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
+        let sequence = view.watermark();
+        let all = sound(came)?;
+        let shown: Vec<_> = all.iter().map(|one| shown(view, user, all, one)).collect();
+        let effects = all.iter().flat_map(|applied| applied.effects);
+        let balance = balance_after(view, user, effects)?;
+        Ok::<_, Problem>((sequence, shown, balance))
+    };
+    let (sequence, shown, balance) = call.engine.try_out_several(user, steps, tell).await??;
+    let mut shown = shown.into_iter();
+    let results = slots.into_iter().map(|slot| {
+        let came = slot.and_then(|()| shown.next().unwrap_or_else(|| Err(untold())));
+        let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
+        match json {
+            Ok((order, replayed)) => ResultJson::Order { order, replayed },
+            Err(problem) => {
+                ResultJson::Error { error: ProblemJson::of(&problem, call.request_id.as_str()) }
+            }
+        }
+    });
+    let came = BatchJson { results: results.collect() };
+    Reply::ok(sequence, &TriedJson { came, dry_run: true, balance })
+}
+
+/// An operation as it is tried. A name may be that of an order placed by a step before.
+fn step(call: &Call, operation: &Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
+    Ok(match *operation {
+        Resolved::Place(terms) => Step::Place(terms),
+        Resolved::Cancel(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
+        Resolved::CancelNamed(name) => {
+            let named = |step: &Step| match step {
+                Step::Place(terms) => terms.client_order_id == Some(name),
+                Step::Cancel { .. } => false,
+            };
+            let order = match named_order(call, name) {
+                Err(problem) if !before.iter().any(|(step, _)| named(step)) => return Err(problem),
+                order => order.ok(),
+            };
+            Step::Cancel { name: Some(name), order }
+        }
+    })
+}
+
+/// What came of one step of several, and whether that was so before.
+fn shown(
+    view: &ReadModel,
+    user: UserNo,
+    all: &[Applied<'_>],
+    applied: &Applied<'_>,
+) -> Result<(Shown, bool), Problem> {
+    let by = |order: OrderNo| {
+        let placed = all.iter().filter_map(|one| placed_row(one).ok().flatten());
+        placed.into_iter().find(|row| row.no == order)
+    };
+    match applied.effects {
+        [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
+        [Effect::Repeated { first }] => {
+            // By a record, or by a step before.
+            let step = all.iter().find(|one| match one.effects {
+                [Effect::OrderAccepted { order, .. }, ..] => order.0 == *first,
+                _ => false,
+            });
+            let shown = match step {
+                Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
+                None => view.answers.of(*first).and_then(|kept| match kept {
+                    Kept::Order(row) if row.no.0 != *first => {
+                        Some(Shown::Cancelled(OrderJson::of(view, row)))
+                    }
+                    kept => placed_before(view, kept).map(Shown::Placed),
+                }),
+            };
+            shown.map(|shown| (shown, true)).ok_or_else(untold)
+        }
+        [Effect::OrderCancelled { order, .. }, ..] => {
+            let row = by(*order).or_else(|| view.orders.open_order(*order));
+            let row = row.filter(|row| row.user == user).ok_or_else(untold)?;
+            let row = after(&row, applied).map_err(|_| untold())?;
+            Ok((Shown::Cancelled(OrderJson::of(view, &row)), false))
+        }
+        _ => {
+            let json = placed(applied).ok_or_else(untold)?;
+            Ok((Shown::Placed(Placed::Now(json)), false))
+        }
+    }
+}
+
 /// What a trial came to, unless the state contradicts itself.
 fn sound<T>(came: Result<T, Broken>) -> Result<T, Problem> {
     came.map_err(|_| Problem::internal("a trial came to what cannot be"))
 }
 
 /// The user's money after these effects.
-fn balance_after(
+fn balance_after<'a>(
     view: &ReadModel,
     user: UserNo,
-    effects: &[Effect],
+    effects: impl IntoIterator<Item = &'a Effect, IntoIter: DoubleEndedIterator>,
 ) -> Result<BalanceJson, Problem> {
-    let after = effects.iter().rev().find_map(|effect| match effect {
+    let after = effects.into_iter().rev().find_map(|effect| match effect {
         Effect::AccountChanged { user: whose, available, reserved } if *whose == user => {
             Some((*available, *reserved))
         }

@@ -19,8 +19,9 @@ use super::projector::Projector;
 use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::Exchange;
-use crate::exchange::effect::Applied;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::results::Seal;
+use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::{Replayer, Stop};
 
 /// Effects that a record usually has, at most: room for them is taken at once.
@@ -112,14 +113,25 @@ impl Matcher {
         if exchange.next_due().is_some_and(|due| due <= time) {
             return;
         }
-        let Some(Trial { tried, once, told }) = self.held.take() else { return };
-        let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
-        let sequence = exchange.sequence().next();
-        let applied = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken).transpose();
-        let applied =
-            applied.map(|effects| effects.map(|effects| Applied { sequence, time, effects }));
-        let came = applied.as_ref().map(|applied| applied.as_ref().map_err(|broken| *broken));
-        told(&self.projector.read_model.read(), came);
+        let first = exchange.sequence().next();
+        let view = &self.projector.read_model;
+        match self.held.take() {
+            None => {}
+            Some(Trial::One { tried, once, told }) => {
+                let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
+                let effects = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken);
+                let came = effects.map(|effects| {
+                    effects.map(|effects| Applied { sequence: first, time, effects })
+                });
+                told(&view.read(), came.as_ref().map(Option::as_ref).map_err(|broken| *broken));
+            }
+            Some(Trial::Several { user, steps, told }) => {
+                let all = exchange.trial_of_several(user, &steps, time, TRIAL_MEETS_MAX);
+                let all = all.as_ref().map_err(|broken| *broken);
+                let came = all.map(|all| all.as_deref().map(|all| applied(all, first, time)));
+                told(&view.read(), came.as_ref().map(Option::as_deref).map_err(|broken| *broken));
+            }
+        }
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.
@@ -172,6 +184,13 @@ impl Matcher {
         }
         true
     }
+}
+
+/// The effects of steps with the places that their records would have.
+fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_>> {
+    let places = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
+    let all = places.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
+    all.collect()
 }
 
 #[cfg(test)]

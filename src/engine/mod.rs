@@ -36,15 +36,17 @@ use tokio::sync::oneshot;
 
 use crate::exchange::command::{Asked, Once};
 use crate::exchange::effect::Applied;
+use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
+use crate::exchange::trial::several::KeyedStep;
 use crate::projection::ReadModel;
 
 use gathering::Gathering;
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use past::Past;
-use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Told, Trial};
+use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Told, ToldAll, Trial};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
@@ -207,16 +209,42 @@ impl Engine {
         once: Option<Box<Once>>,
         tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
+        let (shows, seen) = oneshot::channel();
+        let told: Told = Box::new(move |view, came| {
+            let told = came.transpose().map(|applied| tell(view, applied));
+            // The caller may have gone away meanwhile.
+            drop(shows.send(told.ok_or(Refusal::TrialTooLarge)));
+        });
+        self.on_trial(Trial::One { tried, once, told }, seen).await
+    }
+
+    /// The same for several commands of one user's, each after those before it.
+    ///
+    /// # Errors
+    /// As [`try_out`](Engine::try_out).
+    pub async fn try_out_several<T: Send + 'static>(
+        &self,
+        user: UserNo,
+        steps: Vec<KeyedStep>,
+        tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (shows, seen) = oneshot::channel();
+        let told: ToldAll = Box::new(move |view, came| {
+            let told = came.transpose().map(|all| tell(view, all));
+            drop(shows.send(told.ok_or(Refusal::TrialTooLarge)));
+        });
+        self.on_trial(Trial::Several { user, steps, told }, seen).await
+    }
+
+    async fn on_trial<T>(
+        &self,
+        trial: Trial,
+        seen: oneshot::Receiver<Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
-        let (shows, seen) = oneshot::channel();
-        let told: Told = Box::new(move |view, came| {
-            let told = came.map(|applied| tell(view, applied));
-            // The caller may have gone away meanwhile.
-            drop(shows.send(told.ok_or(Refusal::OutOfReach)));
-        });
-        match self.0.trials.try_send(Trial { tried, once, told }) {
+        match self.0.trials.try_send(trial) {
             Ok(()) => seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken())),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),

@@ -13,8 +13,10 @@ use super::mailbox::Mailbox;
 use crate::exchange::Exchange;
 use crate::exchange::command::{Asked, Once, Record};
 use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
+use crate::exchange::trial::several::KeyedStep;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Listener;
 use crate::projection::ReadModel;
@@ -127,21 +129,39 @@ pub struct Pending {
 
 /// What is made of a trial's effects, on the matcher's thread and with the read model as it is
 /// before them; everybody waits for it. `None` is for what could meet too many orders.
-pub type Told = Box<dyn FnOnce(&ReadModel, Option<Result<&Applied<'_>, Broken>>) + Send>;
+pub type Told = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
 
-/// A command that is only tried: it is not journaled and changes nothing.
-pub struct Trial {
-    /// What is tried.
-    pub tried: Tried,
-    /// The key under which it would be asked.
-    pub once: Option<Box<Once>>,
-    /// What to make of it.
-    pub told: Told,
+/// What is made in the same way of what several commands would come to, each with its effects.
+pub type ToldAll = Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
+
+/// What is only tried: it is not journaled and changes nothing.
+pub enum Trial {
+    /// One command.
+    One {
+        /// What is tried.
+        tried: Tried,
+        /// The key under which it would be asked.
+        once: Option<Box<Once>>,
+        /// What to make of it.
+        told: Told,
+    },
+    /// Several of one user's, each after those before it.
+    Several {
+        /// Whose.
+        user: UserNo,
+        /// What is tried.
+        steps: Vec<KeyedStep>,
+        /// What to make of it.
+        told: ToldAll,
+    },
 }
 
 impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trial").field("tried", &self.tried).finish_non_exhaustive()
+        match self {
+            Trial::One { tried, .. } => f.debug_tuple("One").field(tried).finish(),
+            Trial::Several { steps, .. } => f.debug_tuple("Several").field(steps).finish(),
+        }
     }
 }
 
@@ -261,7 +281,7 @@ pub enum Refusal {
     TooLarge,
     /// More orders could be met than a trial may meet.
     #[error("this could meet more orders than a trial may")]
-    OutOfReach,
+    TrialTooLarge,
     /// The intake is closed until a restart.
     #[error("{0}")]
     JournalUnavailable(HaltReason),

@@ -89,7 +89,7 @@ fn a_long_seeded_run_is_answered_alike() {
     }
 }
 
-/// Batches of one user's in every kind of state; all that can come of orders must have come of some.
+/// Batches of one user's in every kind of state; all that can come of orders must have come.
 #[test]
 fn several_are_tried_as_they_would_be_done() {
     let mut seen = BTreeSet::new();

@@ -1,11 +1,14 @@
 //! Trials of several orders and cancels at once, against the same asked one after the other.
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Asked, Command, Once, Record};
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::{Asked, Command, Once, PlaceOrder, Record, Side, Wording};
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::ids::{OrderNo, UserNo};
+use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::reject::Reject;
+use openoutcry::exchange::script;
 use openoutcry::exchange::trial::several::{KeyedStep, Step as Part};
+use openoutcry::exchange::units::{Lots, ORDER_LOTS_MAX, Tick};
 
 use crate::commands::{self, Step};
 use crate::duel::Duel;
@@ -24,22 +27,26 @@ pub fn tried_as_done(
     let mut parts: Vec<KeyedStep> = Vec::new();
     for (Asked { once, command }, link) in asked.zip(links) {
         let once = once.map(|once| Box::new(Once { caller: user, ..*once }));
-        let placed_by = link.map(usize::from).filter(|link| *link < parts.len());
+        let linked = link.and_then(|link| parts.get(usize::from(link)));
+        let name = linked.and_then(|(part, _)| match part {
+            Part::Place(terms) => terms.client_order_id,
+            Part::Cancel { .. } => None,
+        });
         let part = match command {
-            Command::PlaceOrder(mut terms) if placed_by.is_none() => {
+            Command::PlaceOrder(mut terms) if name.is_none() => {
                 terms.user = user;
                 Part::Place(terms)
             }
             Command::CancelOrder { order, .. } | Command::AmendOrder { order, .. } => {
-                Part::Cancel { placed_by, order: Some(order) }
+                Part::Cancel { name, order: Some(order) }
             }
-            _ if placed_by.is_some() => Part::Cancel { placed_by, order: None },
+            _ if name.is_some() => Part::Cancel { name, order: None },
             _ => continue,
         };
         parts.push((part, once));
     }
     let digest = duel.exchange.digest();
-    let tried = duel.exchange.trial_of_several(user, &parts, now);
+    let tried = duel.exchange.trial_of_several(user, &parts, now, usize::MAX);
     if duel.exchange.digest() != digest {
         return Err("a trial changed the state".to_owned());
     }
@@ -60,14 +67,18 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
     for (part, once) in parts {
         let command = match part {
             Part::Place(terms) => Some(Command::PlaceOrder(*terms)),
-            Part::Cancel { placed_by, order } => {
-                let placed = placed_by.and_then(|place| {
-                    all[place].iter().find_map(|effect| match effect {
+            Part::Cancel { name, order } => {
+                // The newest of that name among those placed, or placed before, by now.
+                let named = parts[..all.len()].iter().zip(&all).rev().filter(|((part, _), _)| {
+                    matches!(part, Part::Place(terms) if terms.client_order_id == *name)
+                });
+                let mut numbers =
+                    named.flat_map(|(_, effects)| effects).filter_map(|effect| match effect {
                         Effect::OrderAccepted { order, .. } => Some(*order),
                         Effect::Repeated { first } => Some(OrderNo(*first)),
                         _ => None,
-                    })
-                });
+                    });
+                let placed = name.and_then(|_| numbers.next());
                 placed.or(*order).map(|order| Command::CancelOrder { user, order })
             }
         };
@@ -82,4 +93,43 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
         all.push(effects);
     }
     all
+}
+
+#[test]
+fn what_could_meet_too_many_orders_is_not_tried() {
+    let mut duel = Duel::unopened();
+    let script =
+        "venue USD orders 20000\nuser ann\nuser bob\ndeposit ann 1000\nmarket rain\npublish rain\n";
+    for record in script::parse(script).unwrap() {
+        duel.exchange.apply(&record, &mut Vec::new()).unwrap();
+    }
+    let order = |user, ticks, lots| {
+        let wording =
+            Wording { outcome: Outcome::Yes, side: if user == 0 { Side::Sell } else { Side::Buy } };
+        PlaceOrder::plain(
+            UserNo(user),
+            MarketNo(0),
+            wording,
+            Tick::new(ticks).unwrap(),
+            Lots::new(lots),
+        )
+    };
+    const MET_MAX: usize = 200;
+    let tried = |exchange: &Exchange, lots| {
+        let steps = [(Part::Place(order(1, 60, lots)), None)];
+        exchange.trial_of_several(UserNo(1), &steps, exchange.time(), MET_MAX).unwrap()
+    };
+    for count in 0..=MET_MAX {
+        let sequence = duel.exchange.sequence().next();
+        let (time, command) = (duel.exchange.time(), Command::PlaceOrder(order(0, 50, 1)));
+        let record = Record { sequence, time, once: None, command };
+        if count == MET_MAX {
+            assert!(tried(&duel.exchange, ORDER_LOTS_MAX).is_some());
+        }
+        duel.exchange.apply(&record, &mut Vec::new()).unwrap();
+    }
+    assert_eq!(tried(&duel.exchange, ORDER_LOTS_MAX), None);
+    let most = u64::try_from(MET_MAX).unwrap();
+    let refused = vec![Effect::Refused(Reject::InsufficientFunds)];
+    assert_eq!(tried(&duel.exchange, most), Some(vec![refused]));
 }

@@ -1,4 +1,4 @@
-//! `dryRun=true`: what would come of an order or of an amend, and nothing comes of it.
+//! `dryRun=true`: what would come of an order, an amend or a batch, and nothing comes of it.
 
 use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
@@ -205,15 +205,132 @@ fn a_trial_meets_a_bounded_number_of_orders() {
     assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
     ann.place(&market, "SELL", "yes", "0.40", "0.000001").ok(&shapes::placed());
     assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
-    tried(&bob, &small("BUY", MET_MAX + 1)).refused(503, "OUT_OF_REACH");
+    tried(&bob, &small("BUY", MET_MAX + 1)).refused(422, "TRIAL_TOO_LARGE");
     let low = order(&market, "BUY", "yes", "0.30", &format!("0.{:06}", MET_MAX + 1));
     let id = bob.order(&low).text("orderId");
     let amend = |query: &str, changes: &Value| {
         bob.client.patch(&format!("/trading/orders/{id}{query}"), changes)
     };
     let up = json!({"price": "0.40"});
-    amend("?dryRun=true", &up).refused(503, "OUT_OF_REACH");
+    amend("?dryRun=true", &up).refused(422, "TRIAL_TOO_LARGE");
     let fewer = json!({"price": "0.40", "quantity": format!("0.{MET_MAX:06}")});
     assert_eq!(amend("?dryRun=true", &fewer).json["status"], "FILLED");
     assert_eq!(amend("", &up).json["status"], "FILLED");
+}
+
+/// Without what is made up for orders that are not there, and without times.
+fn lasting_result(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(order) = result.get_mut("order") {
+        for made_up in ["orderId", "id", "createdAt", "updatedAt"] {
+            order.as_object_mut().unwrap().remove(made_up);
+        }
+        for trade in order.get_mut("trades").and_then(Value::as_array_mut).into_iter().flatten() {
+            *trade = without(without(trade.clone(), "id"), "timestamp");
+        }
+    }
+    if let Some(error) = result.get_mut("error") {
+        error.as_object_mut().unwrap().remove("requestId");
+    }
+    result
+}
+
+/// Tries a batch, then does it, and holds the one to the other, result by result.
+#[track_caller]
+fn same_batch(trader: &Trader, operations: &Value) -> Vec<Value> {
+    let body = json!({"operations": operations});
+    let path = "/trading/orders/batch";
+    let before = (trader.balance(), trader.get("/trading/orders").json);
+    let dry = trader.client.post(&format!("{path}?dryRun=true"), &body);
+    assert_eq!((dry.status, &dry.json["dryRun"]), (200, &json!(true)), "{dry:?}");
+    assert_eq!((trader.balance(), trader.get("/trading/orders").json), before);
+    let real = trader.client.post(path, &body);
+    let lasting = |answer: &Answer| -> Vec<Value> {
+        answer.json["results"].as_array().unwrap().iter().map(lasting_result).collect()
+    };
+    for (place, (dry, real)) in lasting(&dry).iter().zip(lasting(&real)).enumerate() {
+        assert_eq!(*dry, real, "operation {place}");
+    }
+    let after = json!({"available": trader.balance().0, "reserved": trader.balance().1});
+    assert_eq!(without(dry.json["balance"].clone(), "currency"), after);
+    dry.json["results"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_batch_comes_to_what_its_trial_said() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market_with(&json!({"takerFee": "0.07"}));
+    let other = venue.market();
+    for price in ["0.40", "0.41", "0.45"] {
+        bob.place(&market, "SELL", "yes", price, "2").ok(&shapes::placed());
+    }
+    let own = ann.place(&other, "BUY", "yes", "0.30", "10").text("orderId");
+    let of_bob = bob.place(&other, "BUY", "yes", "0.20", "1").text("orderId");
+    let place = |market: &str, side: &str, price: &str, quantity: &str, more: &Value| json!({"place": with(order(market, side, "yes", price, quantity), more)});
+    let none = json!({});
+    let results = same_batch(
+        &ann,
+        &json!([
+            // The second finds what the first left, the third what the second did.
+            place(&market, "BUY", "0.41", "3", &none),
+            place(&market, "BUY", "0.45", "2", &none),
+            place(&market, "SELL", "0.30", "1", &json!({"reduceOnly": true})),
+            // Too dear until an order is cancelled.
+            place(&other, "BUY", "0.99", "97", &json!({"clientOrderId": "dear"})),
+            {"cancel": {"orderId": own}},
+            {"cancel": {"orderId": own}},
+            {"cancel": {"orderId": of_bob}},
+            place(&other, "BUY", "0.50", "1", &json!({"clientOrderId": "n"})),
+            place(&other, "BUY", "0.50", "1", &json!({"clientOrderId": "n"})),
+            place(&other, "BUY", "0.50", "2", &json!({"clientOrderId": "n"})),
+            {"cancel": {"clientOrderId": "n"}},
+            {"cancel": {"clientOrderId": "nobody"}},
+            place(&other, "BUY", "1.5", "1", &none),
+            place(&other, "BUY", "0.10", "1", &none),
+        ]),
+    );
+    let codes: Vec<&str> =
+        results.iter().map(|result| result["error"]["code"].as_str().unwrap_or("")).collect();
+    let expected = [
+        "",
+        "",
+        "",
+        "INSUFFICIENT_FUNDS",
+        "",
+        "ORDER_NOT_OPEN",
+        "ORDER_NOT_FOUND",
+        "",
+        "",
+        "CLIENT_ORDER_ID_REUSED",
+        "",
+        "ORDER_NOT_FOUND",
+        "INVALID_REQUEST",
+        "",
+    ];
+    assert_eq!(codes, expected);
+    assert_eq!(results[0]["order"]["trades"].as_array().unwrap().len(), 2);
+    assert_eq!(results[8]["idempotentReplay"], true);
+    assert_eq!(results[10]["order"]["cancelReason"], "USER");
+}
+
+#[test]
+fn a_batch_that_was_done_is_tried_as_done() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let own = ann.place(&market, "BUY", "yes", "0.30", "10").text("orderId");
+    let body = json!({"operations": [
+        {"place": order(&market, "BUY", "yes", "0.10", "1")}, {"cancel": {"orderId": own}}]});
+    let send = |path: &str| {
+        let body = body.to_string();
+        ann.client.send("POST", path, &[("idempotency-key", "b")], Some(body.as_bytes()))
+    };
+    let path = "/trading/orders/batch";
+    let (first, dry) = (send(path), send(&format!("{path}?dryRun=true")));
+    let results = |answer: &Answer| answer.json["results"].as_array().unwrap().clone();
+    for (first, dry) in results(&first).iter().zip(results(&dry)) {
+        assert_eq!((&first["order"], &dry["idempotentReplay"]), (&dry["order"], &json!(true)));
+    }
+    ann.client.post(&format!("{path}?dryRun=maybe"), &body).bad(&["dryRun"]);
 }

@@ -17,7 +17,8 @@ use super::scene::{Request, Scene, request};
 use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 
 /// What no request can be made to meet, and why.
-const UNREACHABLE: [(&str, &str); 4] = [
+const UNREACHABLE: [(&str, &str); 5] = [
+    ("TRIAL_TOO_LARGE", "needs a thousand orders in a book: routes/dry_run.rs"),
     ("INTERNAL_ERROR", "a fault of the software"),
     ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
     ("HISTORY_UNREADABLE", "needs a page that the disk has lost: routes/history.rs"),

@@ -297,6 +297,37 @@ pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overf
     Ok(row)
 }
 
+/// The order that a record places, as it leaves it; `None` for one that places none.
+///
+/// # Errors
+/// A sum leaves the range of its type.
+pub fn placed_row(applied: &Applied<'_>) -> Result<Option<OrderRow>, Overflow> {
+    let accepted = applied.effects.iter().find_map(|effect| match effect {
+        Effect::OrderAccepted { order, terms } => Some((*order, terms)),
+        _ => None,
+    });
+    let Some((no, terms)) = accepted else { return Ok(None) };
+    let fresh = OrderRow {
+        no,
+        user: terms.user,
+        market: terms.market,
+        wording: terms.wording,
+        price: terms.price,
+        quantity: terms.quantity,
+        filled: Lots::ZERO,
+        remaining: terms.quantity,
+        cancelled: Lots::ZERO,
+        filled_cost: Money::ZERO,
+        status: OrderStatus::Open,
+        cancel_reason: None,
+        time_in_force: terms.time_in_force,
+        created_at: applied.time,
+        updated_at: applied.time,
+        client_id: terms.client_order_id,
+    };
+    after(&fresh, applied).map(Some)
+}
+
 /// What came of an incoming order within its record.
 #[derive(Debug, Default)]
 struct Outcomes {

@@ -12,16 +12,13 @@ use std::collections::BTreeMap;
 use super::{Excerpt, Tried};
 use crate::exchange::command::{Command, Direction, Once, PlaceOrder, Record};
 use crate::exchange::effect::Effect;
-use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::invariant::Broken;
 use crate::exchange::orders::{Backing, Order};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::{Lots, Money, Sequence, TimeMs};
 use crate::exchange::{Exchange, Stamp, Stop};
 
-/// Orders in one excerpt. Whoever tries several need not have the money for what they could meet,
-/// and the matcher walks past all of it.
-pub const MET_MAX: usize = 10_000;
 /// The number of what is not there.
 const NOTHING: u32 = u32::MAX;
 
@@ -32,8 +29,8 @@ pub enum Step {
     Place(PlaceOrder),
     /// Cancels an order.
     Cancel {
-        /// The one that the step at this place placed, or placed before, if it did.
-        placed_by: Option<usize>,
+        /// The newest to which a step before gave this name, if one did.
+        name: Option<Token>,
         /// Otherwise this one.
         order: Option<OrderNo>,
     },
@@ -45,7 +42,8 @@ pub type KeyedStep = (Step, Option<Box<Once>>);
 impl Exchange {
     /// The effects that records with these steps would have, were they the next ones, of this user
     /// and all stamped `time` (or with the time of the last record, if that is later). `None` where
-    /// they could meet more than [`MET_MAX`] orders.
+    /// they could meet more orders than `met_max`, with their user's own that they name: whoever
+    /// tries several need not have the money for all that they could meet.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -54,10 +52,11 @@ impl Exchange {
         user: UserNo,
         steps: &[KeyedStep],
         time: TimeMs,
+        met_max: usize,
     ) -> Result<Option<Vec<Vec<Effect>>>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
         let mut excerpt = Excerpt::of(self);
-        if !excerpt.prepare(user, steps, at)? {
+        if !excerpt.prepare(user, steps, at, met_max)? {
             return Ok(None);
         }
         let (mut all, mut placed) = (Vec::new(), Vec::new());
@@ -70,11 +69,14 @@ impl Exchange {
             } else {
                 vec![Effect::Refused(Reject::OrderNotFound)]
             };
-            placed.push(effects.iter().find_map(|effect| match effect {
+            let order = effects.iter().find_map(|effect| match effect {
                 Effect::OrderAccepted { order, .. } => Some(*order),
                 Effect::Repeated { first } => Some(OrderNo(*first)),
                 _ => None,
-            }));
+            });
+            if let Step::Place(PlaceOrder { client_order_id: Some(name), .. }) = step {
+                placed.extend(order.map(|order| (*name, order)));
+            }
             all.push(effects);
         }
         Ok(Some(all))
@@ -83,11 +85,12 @@ impl Exchange {
 
 impl Step {
     /// The command that it comes to after those before it; `None` where there is no such order.
-    fn resolved(self, user: UserNo, placed: &[Option<OrderNo>]) -> Option<Command> {
+    fn resolved(self, user: UserNo, placed: &[(Token, OrderNo)]) -> Option<Command> {
         match self {
             Step::Place(terms) => Some(Tried::Place(terms).into()),
-            Step::Cancel { placed_by, order } => {
-                let of_step = placed_by.and_then(|step| placed.get(step).copied().flatten());
+            Step::Cancel { name, order } => {
+                let newest = placed.iter().rev().find(|(given, _)| Some(*given) == name);
+                let of_step = newest.map(|(_, order)| *order);
                 of_step.or(order).map(|order| Command::CancelOrder { user, order })
             }
         }
@@ -96,7 +99,13 @@ impl Step {
 
 impl Excerpt<'_> {
     /// Takes in all that the steps can meet or name; false where that is too much.
-    fn prepare(&mut self, user: UserNo, steps: &[KeyedStep], at: Stamp) -> Result<bool, Broken> {
+    fn prepare(
+        &mut self,
+        user: UserNo,
+        steps: &[KeyedStep],
+        at: Stamp,
+        met_max: usize,
+    ) -> Result<bool, Broken> {
         let whole = self.whole;
         let here = self.user(user)?;
         self.part.standings.venue = whole.standings.venue;
@@ -104,7 +113,7 @@ impl Excerpt<'_> {
             *standing = whole.standings.of(user);
         }
         for reach in self.reaches(user, steps, at)? {
-            if !self.take_in_met(&reach, at, MET_MAX)? {
+            if !self.take_in_met(&reach, at, met_max)? {
                 return Ok(false);
             }
         }
