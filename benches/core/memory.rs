@@ -6,6 +6,7 @@ use openoutcry::engine::history::HistoryStore;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::Applied;
+use openoutcry::exchange::ids::{OrderNo, UserNo};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::projection::ReadModel;
 
@@ -70,24 +71,42 @@ fn resident() -> u64 {
     kib.unwrap_or(0_u64) * 1024
 }
 
-/// Orders that rest and never meet: bids below the middle, asks above.
-fn rest(venue: &mut Venue, draw: &mut mix::Draw) {
+/// Orders that rest and never meet: bids below the middle, asks above. Tells whose it is.
+fn rest(venue: &mut Venue, draw: &mut mix::Draw) -> UserNo {
     let user = u32::try_from(draw.below(u64::from(USERS))).expect("a number");
     let market = u32::try_from(draw.below(u64::from(MARKETS))).expect("a number");
     let up = draw.below(2) == 0;
     let away = u8::try_from(draw.below(30)).expect("a price");
     let yes = if up { 49 - away } else { 51 + away };
     venue.tell(Command::PlaceOrder(mix::order(user, market, up, yes, 1 + draw.below(9))));
+    UserNo(user)
 }
 
-/// Prints the bytes of a resting order: in the exchange alone, and with the read model.
+/// Prints the bytes of a resting order: in the exchange alone, with the read model, and in a
+/// venue that has had as many orders before, so that what history keeps in memory is there
+/// already: its cache, and the newest rows of each user.
 pub fn resting() {
-    for (what, readers) in [("the exchange", false), ("exchange and read model", true)] {
+    let rows = [
+        ("the exchange", false, 0),
+        ("exchange and read model", true, 0),
+        ("the same after as many that ended", true, ORDERS),
+    ];
+    for (what, readers, ended) in rows {
         let mut venue = Venue::new(readers);
         for command in mix::opening(USERS, MARKETS) {
             venue.tell(command);
         }
-        let (mut draw, before) = (mix::Draw::new(88_172_645_463_325_252), resident());
+        let (mut draw, empty) = (mix::Draw::new(88_172_645_463_325_252), resident());
+        for _ in 0..ended {
+            let user = rest(&mut venue, &mut draw);
+            let order = OrderNo(Sequence::new(venue.sequence));
+            venue.tell(Command::CancelOrder { user, order });
+        }
+        let before = resident();
+        if ended > 0 {
+            let mib = before.saturating_sub(empty) >> 20;
+            println!("resting  {mib} MiB for {ended} orders that ended");
+        }
         for _ in 0..ORDERS {
             rest(&mut venue, &mut draw);
         }

@@ -24,10 +24,12 @@ const MARKETS: u32 = 100;
 const ORDERS_OF_MARKET: u32 = 20_000;
 /// Orders of a market that stand, before the oldest is cancelled.
 const STANDING: usize = 50;
+/// Records in a block, so that filling the journal takes minutes.
+const BLOCK_RECORDS: usize = 800;
 /// Of a hundred orders, those that take.
-const TAKES_OF_100: u64 = 20;
-/// Between two records: a month for some forty millions.
-const STEP_MS: u64 = 70;
+const TAKES_OF_100: u64 = 50;
+/// Between two records: some four weeks for thirty millions.
+const STEP_MS: u64 = 80;
 
 /// A market that trades.
 struct Market {
@@ -48,7 +50,7 @@ struct Busy {
 
 /// Fills the data directory's journal with that many orders, unless something is there.
 pub fn make(data: &Path, orders: u64) {
-    let writer = Writer::open(data);
+    let writer = Writer::open(data, BLOCK_RECORDS);
     if writer.journal.head().sequence > Sequence::ZERO {
         return;
     }

@@ -56,7 +56,7 @@ impl Pass {
 
 /// Fills the data directory's journal up to that many records at least, unless it is so already.
 pub fn make(data: &Path, records_min: u64) {
-    let mut writer = Writer::open(data);
+    let mut writer = Writer::open(data, BLOCK_RECORDS);
     let head = writer.journal.head().sequence;
     if head.get() >= records_min {
         return;
@@ -94,13 +94,14 @@ pub struct Writer {
     pub journal: SledJournal,
     replayer: Replayer,
     block: Vec<Record>,
+    block_records: usize,
 }
 
 impl Writer {
     /// Writes to a journal in which nothing is yet.
-    pub fn open(data: &Path) -> Writer {
+    pub fn open(data: &Path, block_records: usize) -> Writer {
         let (journal, _) = SledJournal::open(data).expect("a journal");
-        Writer { journal, replayer: Replayer::new(), block: Vec::new() }
+        Writer { journal, replayer: Replayer::new(), block: Vec::new(), block_records }
     }
 
     /// Writes what is left; gives the last record's number.
@@ -111,7 +112,7 @@ impl Writer {
 
     pub fn push(&mut self, record: Record) {
         self.block.push(record);
-        if self.block.len() == BLOCK_RECORDS {
+        if self.block.len() == self.block_records {
             self.seal();
         }
     }

@@ -73,7 +73,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     };
     let again = |_: &ReadModel, kept: &Kept| {
         let Kept::User(row) = kept else { return None };
-        Some((row.id, UserJson::from(row)))
+        Some((row.id, UserJson::from(&**row)))
     };
     let written = call.submit_and_look(command, look, again).await?;
     let (id, user) = &written.shown;

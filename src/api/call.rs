@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::auth::Caller;
 use super::form::Form;
+use super::kept::Print;
 use super::keyring::Keyring;
-use super::printed::PrintedMarkets;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request_id::RequestId;
 use super::untaken::Untaken;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
@@ -95,8 +96,8 @@ pub struct Call {
     pub caller: Caller,
     /// What the door remembers of keys.
     pub keyring: Arc<Keyring>,
-    /// Markets as they were printed last.
-    pub printed: Arc<PrintedMarkets>,
+    /// What is kept in print.
+    pub printed: Arc<Print>,
     /// What waits for readers of long lists.
     pub untaken: Arc<Untaken>,
     /// The parts of the path that its template names.
@@ -108,7 +109,7 @@ pub struct Call {
     /// The key under which it is asked.
     pub once: Option<Box<Once>>,
     /// The request's id.
-    pub request_id: String,
+    pub request_id: RequestId,
 }
 
 impl Call {

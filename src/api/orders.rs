@@ -1,5 +1,9 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
@@ -8,6 +12,7 @@ use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::stream::Content;
 use super::trials;
 use super::untaken::{Untaken, read_in_turns};
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
@@ -90,7 +95,7 @@ pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<Placed> {
     match kept {
         Kept::Order(row) => {
             let fills = view.orders.fills_of_order(row.user, row.no);
-            Some(Placed::Before(Box::new((*row, fills))))
+            Some(Placed::Before(Box::new((**row, fills))))
         }
         _ => None,
     }
@@ -113,6 +118,9 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         Some(None)
     };
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
+    if let (Some(true), None, None) = (active, market, page) {
+        return all_open(&call);
+    }
     let user = call.caller.user;
     let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
     let look = || {
@@ -155,6 +163,29 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
         reply.body.count(held);
     }
     Ok(reply)
+}
+
+/// All the caller's open orders: what a program that trades reads most. Kept in print until one of
+/// them changes, where they fit one piece.
+fn all_open(call: &Call) -> Result<Reply, Problem> {
+    let user = call.caller.user;
+    let (sequence, found) = call.look(|view| {
+        let changed = view.changes.of_orders(user);
+        let open = || view.orders.open_of(user).take(ORDERS_MAX);
+        let orders = || open().map(|row| OrderJson::of(view, &row)).collect();
+        let kept = call.printed.orders.find(user, changed);
+        Ok(kept.ok_or_else(|| (changed, OrdersJson { orders: orders(), next: None })))
+    })?;
+    match found {
+        Ok(text) => Ok(Reply::json(sequence, Bytes::from_owner(text))),
+        Err((changed, orders)) => {
+            let reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
+            if let Content::Whole(text) = &reply.body {
+                call.printed.orders.keep(user, changed, Arc::from(&**text));
+            }
+            Ok(reply)
+        }
+    }
 }
 
 /// Where a list of orders comes from.

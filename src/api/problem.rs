@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use hyper::StatusCode;
 
 use super::rates::Allowance;
+use super::wire::print::Unprintable;
 use crate::engine::TRIAL_MEETS_MAX;
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
@@ -378,6 +379,12 @@ impl Problem {
     }
 }
 
+impl From<Unprintable> for Problem {
+    fn from(_: Unprintable) -> Problem {
+        Problem::internal("an answer could not be printed")
+    }
+}
+
 impl From<HistoryError> for Problem {
     fn from(error: HistoryError) -> Problem {
         tracing::error!(
@@ -405,8 +412,8 @@ impl From<Refusal> for Problem {
             Refusal::OutOfReach => Problem::new(
                 Kind::OutOfReach,
                 format!(
-                    "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial may cost; \
-                     try less"
+                    "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial \
+                     may cost; try less"
                 ),
             ),
             Refusal::JournalUnavailable(_) => Problem::new(
@@ -462,7 +469,7 @@ mod tests {
         409 EVENT_COMPLETE EVENT_ALREADY_WON
         409 SLUG_TAKEN KEY_TAKEN INVALID_TRANSITION ORDER_NOT_OPEN VENUE_ALREADY_OPEN
         422 MARKET_NOT_ACTIVE INSUFFICIENT_FUNDS POST_ONLY_WOULD_CROSS REDUCE_ONLY_EXCEEDED
-        422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS
+        422 EVENT_NOT_EXCLUSIVE EVENT_NOT_CONVERTIBLE INSUFFICIENT_CONTRACTS INSUFFICIENT_FEES
         422 TRADING_READ_ONLY TRADING_CANCEL_ONLY HEARTBEAT_EXPIRED EXPOSURE_LIMIT
         422 OPEN_ORDER_LIMIT ORDER_TOO_LATE DEPOSIT_LIMIT VENUE_FULL QUANTITY_FILLED
         429 TOO_MANY_NAMES

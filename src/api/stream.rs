@@ -7,12 +7,13 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
 use super::packing::PackedList;
 use super::untaken::Held;
+use super::wire::print::{Unprintable, print};
 
 /// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
 /// sent: some twenty rows. What fits one piece is sent whole, with its length.
@@ -33,7 +34,7 @@ pub enum Content {
 
 /// A list, of which some is printed.
 pub struct Listed {
-    printed: BytesMut,
+    printed: Vec<u8>,
     rows: Box<dyn Rows>,
     any: bool,
     /// What follows the rows, until it is printed.
@@ -47,18 +48,15 @@ pub struct Listed {
 /// Rows still to be printed.
 trait Rows: Send {
     /// Prints the next one; says whether there was one.
-    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool>;
+    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable>;
 
     /// How many are left.
     fn left(&self) -> usize;
 }
 
 impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
-    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool> {
-        match self.next() {
-            None => Ok(false),
-            Some(row) => serde_json::to_writer(to.writer(), &row).map(|()| true),
-        }
+    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable> {
+        self.next().map_or(Ok(false), |row| print(to, &row).map(|()| true))
     }
 
     fn left(&self) -> usize {
@@ -74,7 +72,7 @@ pub enum Unprinted {
     NoPlace,
     /// A row, or what stands around them, has no JSON.
     #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Json(#[from] Unprintable),
 }
 
 impl Content {
@@ -84,19 +82,19 @@ impl Content {
         member: &str,
         rows: Vec<T>,
     ) -> Result<Content, Unprinted> {
-        let mut head = serde_json::to_vec(around)?;
+        let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
+        print(&mut printed, around)?;
         // Within a string the quotes would be escaped: only a member's name is written like this.
         let name = format!("\"{member}\":[");
         let empty = format!("{name}]");
-        let mut places = head.windows(empty.len());
+        let mut places = printed.windows(empty.len());
         let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
-        let tail = Some(head.split_off(place.saturating_add(name.len())));
-        let printed = BytesMut::from(&*head);
+        let tail = Some(printed.split_off(place.saturating_add(name.len())));
         let rows = Box::new(rows.into_iter());
         let mut list = Listed { printed, rows, any: false, tail, given: 0, held: None };
         list.print()?;
         if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
-            return Ok(Content::Whole(list.printed.freeze()));
+            return Ok(Content::Whole(Bytes::from(list.printed)));
         }
         Ok(Content::Listed(Box::new(list)))
     }
@@ -124,12 +122,12 @@ impl Content {
 
 impl Listed {
     /// Prints rows until there is more than a piece, or all.
-    fn print(&mut self) -> serde_json::Result<()> {
+    fn print(&mut self) -> Result<(), Unprintable> {
         while self.printed.len() <= PIECE_BYTES_MAX {
             let Some(tail) = self.tail.take() else { break };
             let begins = self.printed.len();
             if self.any {
-                self.printed.put_u8(b',');
+                self.printed.push(b',');
             }
             if self.rows.print_next(&mut self.printed)? {
                 (self.any, self.tail) = (true, Some(tail));
@@ -142,11 +140,12 @@ impl Listed {
     }
 
     /// The next piece; `None` after the last.
-    pub(super) fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
-        self.print()?;
+    pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        self.print().map_err(io::Error::other)?;
         self.given = self.given.saturating_add(1);
-        let piece = self.printed.split_to(self.printed.len().min(PIECE_BYTES_MAX));
-        Ok(Some(piece.freeze()).filter(|piece| !piece.is_empty()))
+        let rest = self.printed.split_off(self.printed.len().min(PIECE_BYTES_MAX));
+        let piece = Bytes::from(std::mem::replace(&mut self.printed, rest));
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 
     /// Whether others are to have their turn now. Asked again, it goes on.
@@ -184,7 +183,7 @@ impl Body for Content {
         }
         let piece = match &mut *self {
             Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
-            Content::Listed(list) => list.piece().map_err(io::Error::from),
+            Content::Listed(list) => list.piece(),
             Content::Packed(list) => list.piece(),
         };
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)).transpose())
@@ -211,6 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::api::wire::print::printed;
 
     #[derive(Serialize)]
     struct Page {
@@ -263,7 +263,7 @@ mod tests {
             )
         ) {
             let rows: Vec<String> = sizes.iter().map(|size| "\"".repeat(*size / 2)).collect();
-            let whole = serde_json::to_vec(&page(rows.clone())).unwrap();
+            let whole = printed(&page(rows.clone()), 0).unwrap();
             let (pieces, exact) = pieces(listed(page(rows)));
             prop_assert_eq!(exact, whole.len() <= PIECE_BYTES_MAX);
             prop_assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES_MAX));
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_fits_one_piece_is_sent_whole_and_nothing_is_beside_it() {
-        let spare = PIECE_BYTES_MAX - serde_json::to_vec(&page(vec![String::new()])).unwrap().len();
+        let spare = PIECE_BYTES_MAX - printed(&page(vec![String::new()]), 0).unwrap().len();
         for (size, whole) in [(spare - 1, true), (spare, true), (spare + 1, false)] {
             let (pieces, exact) = pieces(listed(page(vec!["x".repeat(size)])));
             assert_eq!((exact, pieces.len()), (whole, if whole { 1 } else { 2 }));

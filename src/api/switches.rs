@@ -115,7 +115,7 @@ async fn show_user(call: &Call, user: UserNo, command: Command) -> Result<Reply,
     let look =
         move |view: &ReadModel, _: &Applied<'_>| view.accounts.user(user).map(UserJson::from);
     let again = |_: &ReadModel, kept: &Kept| match kept {
-        Kept::User(row) => Some(UserJson::from(row)),
+        Kept::User(row) => Some(UserJson::from(&**row)),
         _ => None,
     };
     let written = call.submit_and_look(command, look, again).await?;

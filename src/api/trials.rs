@@ -1,5 +1,5 @@
-//! Trials: what would come of an order, or of an amend, if it were asked now. Nothing is recorded and
-//! no name is used up; `Sequence` is the last record that the answer knows of.
+//! Trials: what would come of an order, or of an amend, if it were asked now. Nothing is recorded
+//! and no name is used up; `Sequence` is the last record that the answer knows of.
 
 use super::call::Call;
 use super::once;

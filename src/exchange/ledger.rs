@@ -339,6 +339,12 @@ impl Ledger {
         Ok(())
     }
 
+    /// Counts what the user's contracts cost in markets that are not here, too.
+    pub fn set_costs(&mut self, user: UserNo, all: MoneySum) -> Result<(), Broken> {
+        *self.costs.get_mut(user.index()).ok_or(Broken::Dangling)? = all;
+        Ok(())
+    }
+
     /// A user's account and position in a market; empty where there was none.
     pub fn purse(&self, user: UserNo, market: MarketNo) -> Result<Purse, Broken> {
         let account = self.account(user)?;

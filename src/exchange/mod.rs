@@ -11,7 +11,7 @@
 pub mod rules;
 pub mod script;
 pub mod units;
-mod decimal;
+pub mod decimal;
 pub mod ids;
 pub mod command;
 pub mod effect;
@@ -188,7 +188,7 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        let came = self.carry_out(record, at, effects);
+        let came = self.carry_out(record, &record.command, at, effects);
         // After it, so that a trial of the record, which forgets nothing, sees what it saw.
         self.forget_repeats(at.time);
         match came {
@@ -203,10 +203,11 @@ impl Exchange {
     }
 
     /// Does what a record asks, unless it was done before under the same name, and keeps in mind
-    /// under which name it was done.
+    /// under which name it was done. The command is the record's; an excerpt has other numbers.
     fn carry_out(
         &mut self,
         record: &Record,
+        command: &Command,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
@@ -216,7 +217,7 @@ impl Exchange {
             return Ok(());
         }
         self.admit_names(record)?;
-        self.dispatch(&record.command, at, effects)?;
+        self.dispatch(command, at, effects)?;
         // An order that was refused or never taken has no name; see `Repeats`.
         if effects.len() != before {
             self.remember(record, at)?;

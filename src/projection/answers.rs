@@ -20,15 +20,16 @@ use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
 /// Answers looked at for forgetting with each record: more than one record can add.
 const LOOKED_AT_PER_RECORD: usize = 64;
 
-/// What an answer was made of, as its record left it.
+/// What an answer was made of, as its record left it. Rows stand apart: there may be millions of
+/// answers, and most are of the smaller kinds.
 #[derive(Debug, Clone)]
 pub enum Kept {
     /// An order that was placed or cancelled.
-    Order(OrderRow),
+    Order(Box<OrderRow>),
     /// An account's money after it came or went: a deposit, a withdrawal, fees taken.
     Balance(Balance),
     /// A user that was created or given another mode or limit.
-    User(UserRow),
+    User(Box<UserRow>),
     /// What anybody may ask.
     VenueMode(TradingMode),
     /// A heartbeat.
@@ -38,11 +39,11 @@ pub enum Kept {
     /// A new category; nothing of one ever changes.
     Category(CategoryNo),
     /// A new event.
-    Event(EventRow),
+    Event(Box<EventRow>),
     /// A market that was created or moved, and the displayed probability of yes.
-    Market(MarketRow, Ratio),
+    Market(Box<MarketRow>, Ratio),
     /// A conversion.
-    Converted(Converted),
+    Converted(Box<Converted>),
     /// Nothing beyond that it was done.
     Done,
 }
@@ -83,7 +84,7 @@ impl Kept {
     pub(super) fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
         let of_effect = |effect| Kept::of_effect(effect, view);
         (applied.effects.iter().find_map(of_effect))
-            .or_else(|| Converted::of(applied).map(Kept::Converted))
+            .or_else(|| Converted::of(applied).map(Box::new).map(Kept::Converted))
             .unwrap_or(Kept::Done)
     }
 
@@ -92,7 +93,7 @@ impl Kept {
             Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } }
             | Effect::OrderCancelled { order, user, .. } => {
                 // What the record itself did is in memory.
-                Kept::Order(view.orders.order(*user, *order).row().ok()??)
+                Kept::Order(Box::new(view.orders.order(*user, *order).row().ok()??))
             }
             Effect::Deposited { user, .. }
             | Effect::Withdrawn { user, .. }
@@ -100,7 +101,7 @@ impl Kept {
             Effect::UserCreated { user, .. }
             | Effect::UserModeSet { user, .. }
             | Effect::ExposureLimitSet { user, .. } => {
-                Kept::User(view.accounts.user(*user)?.clone())
+                Kept::User(Box::new(view.accounts.user(*user)?.clone()))
             }
             Effect::VenueModeSet { mode } => Kept::VenueMode(*mode),
             Effect::HeartbeatSet { until, .. } => {
@@ -109,11 +110,11 @@ impl Kept {
             Effect::KeyAdded { key, .. } => Kept::Key(*key),
             Effect::CategoryCreated { category, .. } => Kept::Category(*category),
             Effect::EventCreated { event, .. } => {
-                Kept::Event(view.catalogue.event(*event)?.clone())
+                Kept::Event(Box::new(view.catalogue.event(*event)?.clone()))
             }
             Effect::MarketCreated { market, .. } | Effect::MarketMoved { market, .. } => {
                 let row = view.catalogue.market(*market)?.clone();
-                Kept::Market(row, view.probability_of_yes(*market))
+                Kept::Market(Box::new(row), view.probability_of_yes(*market))
             }
             _ => return None,
         })

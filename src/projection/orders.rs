@@ -21,7 +21,7 @@ pub use row::{OrderRow, OrderStatus};
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
-use super::history::stream::{Row, Tail};
+use super::history::stream::{Row, Tail, make_room};
 use super::history::{History, PageKey};
 use crate::exchange::command::PlaceOrder;
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
@@ -368,6 +368,7 @@ impl Orders {
         let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         let page = place / rows;
         let sink = if page == owner.tail.page(rows) {
+            make_room(&mut owner.endings);
             &mut owner.endings
         } else {
             self.late_count = self.late_count.saturating_add(1);
@@ -406,7 +407,7 @@ impl UserOrders {
                 sorted.pack_endings(bytes);
             }
             history.put(key, bytes);
-            endings.clear();
+            *endings = Vec::new();
         });
         pushed.map(drop)
     }

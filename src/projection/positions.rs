@@ -362,6 +362,7 @@ impl Projection for Positions {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::num::NonZeroU32;
 
     use proptest::prelude::*;
 
@@ -469,6 +470,60 @@ mod tests {
         assert_eq!(fold(&mut positions, 4, &[settled(RAIN, Yes), paid(ANN, 6, 0, 0)]), 1);
         assert_eq!(fold(&mut positions, 5, &[holds(UserNo(7), (1, 1), (0, 0), 0)]), 1);
         assert_eq!(shown(&positions, ANN), [(Yes, 5, 300, 0, None)]);
+    }
+
+    /// With pages of two, most of what ended is away.
+    #[test]
+    fn the_latest_change_comes_first_among_held_and_ended_ones() {
+        let rows = NonZeroU32::new(2).unwrap();
+        let mut positions = Positions::on(History::default().paged(rows));
+        let markets = (0..30).map(MarketNo);
+        let opening: Vec<Effect> =
+            [user(ANN), user(BOB)].into_iter().chain(markets.map(|no| market(no, None))).collect();
+        assert_eq!(fold(&mut positions, 1, &opening), 0);
+        // Every market is entered; of each three, the second ends soon and the third late.
+        let mut expected: Vec<u32> = Vec::new();
+        let mut record = 2;
+        let mut touch = |positions: &mut Positions, market: u32, effects: &[Effect]| {
+            assert_eq!(fold(positions, record, effects), 0);
+            record += 1;
+            expected.retain(|other| *other != market);
+            expected.insert(0, market);
+            let list = || positions.of(ANN);
+            assert_eq!((list().len(), positions.count(ANN)), (expected.len(), expected.len()));
+            for passed in 0..=expected.len() + 1 {
+                let rest = list().skip(passed).map(|row| row.unwrap().market.0);
+                assert!(rest.eq(expected.iter().copied().skip(passed)), "{passed}");
+            }
+        };
+        let enter = |no: u32| {
+            let Effect::PositionChanged { user, yes, no: other, realised, .. } =
+                holds(ANN, (5, 300), (0, 0), 0)
+            else {
+                unreachable!()
+            };
+            [Effect::PositionChanged { user, market: MarketNo(no), yes, no: other, realised }]
+        };
+        let end = |no: u32| {
+            let Effect::PositionSettled { user, yes, no: other, payout, realised, .. } =
+                paid(ANN, 5, 0, 200)
+            else {
+                unreachable!()
+            };
+            let market = MarketNo(no);
+            let paid = Effect::PositionSettled { user, market, yes, no: other, payout, realised };
+            [settled(market, Yes), paid]
+        };
+        for no in 0..30 {
+            touch(&mut positions, no, &enter(no));
+            if no % 3 == 1 {
+                touch(&mut positions, no, &end(no));
+            }
+        }
+        for no in (0..30).filter(|no| no % 3 == 2) {
+            touch(&mut positions, no, &end(no));
+        }
+        assert_eq!(positions.held(ANN).count(), 10);
     }
 
     proptest! {

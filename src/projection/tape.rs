@@ -152,6 +152,10 @@ impl Projection for Tape {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use proptest::prelude::*;
+
     use super::super::fixture::*;
     use super::*;
 
@@ -210,6 +214,55 @@ mod tests {
         for (after, volume) in [(0, 12), (59_999, 12), (60_000, 3), (239_999, 3), (240_000, 0)] {
             let traded = tape.minutes(RAIN).volume_after(at_ms(after)).unwrap();
             assert_eq!(traded.get(), volume, "{after}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(64)
+        })]
+
+        /// With pages of three, most of them are away.
+        #[test]
+        fn candles_are_those_of_the_trades_wherever_they_are(
+            trades in prop::collection::vec((0..400_000_i64, 1..99_u8, 1..9_u64), 1..120),
+            asked in prop::collection::vec((0..240_i64, 1..40_usize), 4),
+        ) {
+            let history = History::default().paged(NonZeroU32::new(3).unwrap());
+            let mut tape = Tape::on(history);
+            assert_eq!(fold(&mut tape, 1, &[market(RAIN, None)]), 0);
+            let (mut at, mut made) = (0, Vec::new());
+            for (later, price, quantity) in trades {
+                at += later;
+                fold_at(&mut tape, at, &[trade(price, quantity)]);
+                tape.note_interest(RAIN, Lots::new(quantity));
+                made.push((at, price, quantity));
+            }
+            let intervals =
+                [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day];
+            for (interval, (start, count)) in intervals.into_iter().zip(asked) {
+                let from = start * 60_000 / interval.ms() * interval.ms();
+                let of = |bar: i64| {
+                    let end = from + (bar + 1) * interval.ms();
+                    let inside = |made: &&(i64, u8, u64)| {
+                        (end - interval.ms()..end).contains(&made.0)
+                    };
+                    let own: Vec<_> = made.iter().filter(inside).collect();
+                    let prices = own.first().zip(own.last()).map(|(first, last)| {
+                        let (high, low) = (own.iter().map(|m| m.1).max(), own.iter().map(|m| m.1).min());
+                        [first.1, high.unwrap(), low.unwrap(), last.1]
+                    });
+                    let last = made.iter().rev().find(|made| made.0 < end);
+                    let volume = own.iter().map(|made| u128::from(made.2)).sum();
+                    (prices, volume, last.map_or(0, |made| made.2), own.len() as u64)
+                };
+                let expected: Vec<Shown> = (0..).map(of).take(count).collect();
+                prop_assert_eq!(shown(&tape, interval, from, count), expected);
+                let later = made.iter().filter(|made| made.0 / 60_000 * 60_000 > from);
+                let volume = tape.minutes(RAIN).volume_after(at_ms(from)).unwrap();
+                prop_assert_eq!(volume.get(), later.map(|made| u128::from(made.2)).sum::<u128>());
+            }
         }
     }
 

@@ -29,6 +29,7 @@ mod depth_as_of;
 mod orders_place;
 mod orders_place_refused;
 mod orders_list;
+mod orders_kept;
 mod orders_cancel;
 mod repeats;
 mod batch;

@@ -21,9 +21,8 @@ use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
 
-/// What is said of an order beside what the interface lists (semantics 4).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What is said of an order beside what the interface lists (semantics 4): the last members of each
+/// shape that shows one. They stand there by name, because what serde flattens is slower to print.
 struct BesideJson {
     cancelled_quantity: Text<Lots>,
     cancel_reason: Option<&'static str>,
@@ -62,13 +61,23 @@ pub struct OrderJson {
     time_in_force: &'static str,
     created_at: Timestamp,
     updated_at: Timestamp,
-    #[serde(flatten)]
-    beside: BesideJson,
+    cancelled_quantity: Text<Lots>,
+    cancel_reason: Option<&'static str>,
+    filled_cost: Text<Money>,
+    client_order_id: Option<Text<Token>>,
+    sequence: u64,
 }
 
 impl OrderJson {
     /// The order as it stands.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
+        let BesideJson {
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
+        } = BesideJson::of(row);
         OrderJson {
             id: Text(row.id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
@@ -84,7 +93,11 @@ impl OrderJson {
             time_in_force: row.time_in_force.name(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            beside: BesideJson::of(row),
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
         }
     }
 }
@@ -125,8 +138,11 @@ pub struct PlacedJson {
     remaining_quantity: Text<Lots>,
     average_fill_price: Text<AveragePrice>,
     trades: Vec<TradeJson>,
-    #[serde(flatten)]
-    beside: BesideJson,
+    cancelled_quantity: Text<Lots>,
+    cancel_reason: Option<&'static str>,
+    filled_cost: Text<Money>,
+    client_order_id: Option<Text<Token>>,
+    sequence: u64,
 }
 
 impl PlacedJson {
@@ -153,13 +169,11 @@ impl PlacedJson {
                 quantity: outcome.filled,
             }),
             trades: outcome.trades,
-            beside: BesideJson {
-                cancelled_quantity: Text(outcome.cancelled),
-                cancel_reason: outcome.reason.map(CancelReason::code),
-                filled_cost: Text(outcome.cost),
-                client_order_id: terms.client_order_id.map(Text),
-                sequence: sequence.get(),
-            },
+            cancelled_quantity: Text(outcome.cancelled),
+            cancel_reason: outcome.reason.map(CancelReason::code),
+            filled_cost: Text(outcome.cost),
+            client_order_id: terms.client_order_id.map(Text),
+            sequence: sequence.get(),
         }))
     }
 }
@@ -184,6 +198,13 @@ impl PlacedJson {
             }
         }
         trades.reverse();
+        let BesideJson {
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
+        } = BesideJson::of(row);
         Ok(PlacedJson {
             order_id: Text(row.id()),
             status: row.status.name(),
@@ -191,7 +212,11 @@ impl PlacedJson {
             remaining_quantity: Text(row.remaining),
             average_fill_price: Text(row.average_price()),
             trades,
-            beside: BesideJson::of(row),
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
         })
     }
 }
@@ -390,7 +415,7 @@ struct LevelJson {
     orders: u32,
 }
 
-/// The book of an outcome (interface 4.4).
+/// The book of an outcome (interface 4.4), without the moment at which it was looked at.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DepthJson {
@@ -401,7 +426,13 @@ pub struct DepthJson {
     best_bid: Text<SettlementPrice>,
     best_ask: Text<SettlementPrice>,
     spread: Text<SettlementPrice>,
-    timestamp: Timestamp,
+}
+
+/// A book in print, with the moment as its last member.
+pub fn dated(book: &[u8], time: TimeMs) -> Vec<u8> {
+    let time = Timestamp(time).quoted();
+    let members = book.strip_suffix(b"}").unwrap_or(book);
+    [members, br#","timestamp":"#, time.as_slice(), b"}"].concat()
 }
 
 /// The best levels of a book, those of each side best first; at least one of a side that has any.
@@ -417,7 +448,7 @@ impl DepthJson {
     /// The levels of both sides, best first; without any a side shows the bound. The book of `no`
     /// is the mirror of the one book: its bids are what bets down, at the complement
     /// (semantics 4).
-    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels, time: TimeMs) -> DepthJson {
+    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels) -> DepthJson {
         let bidders = match outcome {
             Outcome::Yes => Direction::Up,
             Outcome::No => Direction::Down,
@@ -445,7 +476,6 @@ impl DepthJson {
             best_bid: Text(bid),
             best_ask: Text(ask),
             spread: Text(spread.unwrap_or(SettlementPrice::ZERO)),
-            timestamp: Timestamp(time),
         }
     }
 }

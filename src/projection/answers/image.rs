@@ -29,36 +29,36 @@ imaged!(MarketRow {
 impl Imaged for Kept {
     fn write(&self, sink: &mut impl ImageSink) {
         match self {
-            Kept::Order(row) => tagged(1, row, sink),
+            Kept::Order(row) => tagged(1, &**row, sink),
             Kept::Balance(balance) => tagged(2, balance, sink),
-            Kept::User(row) => tagged(3, row, sink),
+            Kept::User(row) => tagged(3, &**row, sink),
             Kept::VenueMode(mode) => tagged(4, mode, sink),
             Kept::Heartbeat(heartbeat) => tagged(5, heartbeat, sink),
             Kept::Key(key) => tagged(6, key, sink),
             Kept::Category(category) => tagged(7, category, sink),
-            Kept::Event(row) => tagged(8, row, sink),
+            Kept::Event(row) => tagged(8, &**row, sink),
             Kept::Market(row, probability) => {
-                tagged(9, row, sink);
+                tagged(9, &**row, sink);
                 probability.write(sink);
             }
             Kept::Done => 10_u8.write(sink),
-            Kept::Converted(came) => tagged(11, came, sink),
+            Kept::Converted(came) => tagged(11, &**came, sink),
         }
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         Ok(match u8::read(source)? {
-            1 => Kept::Order(Imaged::read(source)?),
+            1 => Kept::Order(Box::new(Imaged::read(source)?)),
             2 => Kept::Balance(Imaged::read(source)?),
-            3 => Kept::User(Imaged::read(source)?),
+            3 => Kept::User(Box::new(Imaged::read(source)?)),
             4 => Kept::VenueMode(TradingMode::read(source)?),
             5 => Kept::Heartbeat(Imaged::read(source)?),
             6 => Kept::Key(Imaged::read(source)?),
             7 => Kept::Category(Imaged::read(source)?),
-            8 => Kept::Event(Imaged::read(source)?),
-            9 => Kept::Market(Imaged::read(source)?, Imaged::read(source)?),
+            8 => Kept::Event(Box::new(Imaged::read(source)?)),
+            9 => Kept::Market(Box::new(Imaged::read(source)?), Imaged::read(source)?),
             10 => Kept::Done,
-            11 => Kept::Converted(Imaged::read(source)?),
+            11 => Kept::Converted(Box::new(Imaged::read(source)?)),
             _ => return Err(BadImage::Value("Kept")),
         })
     }

@@ -10,6 +10,9 @@ use crate::exchange::image::coding::{
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
 
+/// Bytes that most rows fit into.
+const ROW_ROOM: usize = 48;
+
 /// A row of a stream, packed beside the one before it on its page.
 pub trait Row: Copy + fmt::Debug {
     /// What of a row the next one is packed beside; the default stands before a page's first.
@@ -90,9 +93,11 @@ impl<R: Row> Tail<R> {
         let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
         if place > 0 && place.is_multiple_of(rows) {
             turn(self.page(rows), &mut self.bytes);
-            self.bytes.clear();
+            // Another page needs as much room only once it is full again.
+            self.bytes = Vec::new();
             self.base = R::Base::default();
         }
+        make_room(&mut self.bytes);
         row.pack(place, &self.base, &mut self.bytes);
         self.base = row.base();
         self.count = count;
@@ -141,6 +146,13 @@ impl<R: Row> Tail<R> {
         hold(again == tail.bytes, "rows that are not packed as they would be")?;
         tail.base = base;
         Ok((tail, read))
+    }
+}
+
+/// Makes room for a row, and for little more: there are streams by the hundred thousand.
+pub(in crate::projection) fn make_room(bytes: &mut Vec<u8>) {
+    if bytes.capacity().saturating_sub(bytes.len()) < ROW_ROOM {
+        bytes.reserve_exact((bytes.len() / 4).max(ROW_ROOM));
     }
 }
 
