@@ -5,7 +5,7 @@
 pub mod server;
 pub mod lanes;
 mod seats;
-mod members;
+pub mod members;
 pub mod venue;
 pub mod stall;
 pub mod door;

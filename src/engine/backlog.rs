@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::projection::history::PageKey;
 
 /// How long pages gather before they are stored.
-const GATHER: Duration = Duration::from_millis(20);
+const GATHER: Duration = Duration::from_millis(100);
 /// Bytes that may wait; whoever puts more stores them himself.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
