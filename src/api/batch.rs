@@ -97,7 +97,7 @@ impl<'a> Batch<'a> {
         let slot = match operation {
             Err(problem) => Err(problem),
             Ok(Resolved::Place(terms)) => {
-                self.names.extend(terms.client_order_id);
+                self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
                     let command = Command::PlaceOrder(terms);
                     let asked = self.call.engine.ask_among(&mut self.placing, command);

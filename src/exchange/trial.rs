@@ -28,7 +28,7 @@ use super::{Exchange, Stamp, Stop};
 const HERE: MarketNo = MarketNo(0);
 
 /// What can be tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tried {
     /// [`Command::PlaceOrder`].
     Place(PlaceOrder),
@@ -69,7 +69,7 @@ impl Exchange {
         time: TimeMs,
     ) -> Result<Vec<Effect>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
-        let command = Command::from(tried);
+        let command = Command::from(tried.clone());
         let record = Record { sequence: at.sequence, time: at.time, once, command };
         match self.attempt(tried, &record, at) {
             Ok(effects) => Ok(effects),
@@ -139,7 +139,7 @@ impl<'a> Excerpt<'a> {
             user: owner,
             market: HERE,
             copy_from: self.name(terms.copy_from)?,
-            ..*terms
+            ..terms.clone()
         };
         let mut effects = Vec::new();
         self.part.carry_placing(&terms, order, purse, at, &mut effects)?;

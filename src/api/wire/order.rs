@@ -157,7 +157,7 @@ impl PlacedJson {
                 cancelled_quantity: Text(outcome.cancelled),
                 cancel_reason: outcome.reason.map(CancelReason::code),
                 filled_cost: Text(outcome.cost),
-                client_order_id: terms.client_order_id.map(Text),
+                client_order_id: terms.client_order_id.as_deref().copied().map(Text),
                 sequence: sequence.get(),
             },
         }))
