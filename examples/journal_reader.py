@@ -76,6 +76,7 @@ KINDS = {
     26: ("set_user_mode", {"user": "u32", "mode": "u8"}),
     27: ("set_exposure_limit", {"user": "u32", "limit": "opt<i64>"}),
     28: ("convert", {"user": "u32", "event": "u32", "markets": "list<u32>", "quantity": "u64"}),
+    29: ("take_fees", {"user": "u32", "amount": "i64"}),
 }
 # What stands before the fields of a record with flag 1.
 ONCE = {"caller": "u32", "key": "text", "part": "u8", "body": "bytes32"}

@@ -205,6 +205,11 @@ fn a_catalogue_is_imported_once_and_its_market_led_to_its_end() {
     let voided = server.json(&["markets", "void", draft, "--price", "0.00"]);
     assert_eq!((&voided["status"], &voided["settlementPrice"]), (&json!("VOIDED"), &json!("0.00")));
 
+    let fees = json!({"collected": "0.00", "taken": "0.00", "balance": "0.00", "currency": "USD"});
+    assert_eq!(server.json(&["venue", "fees"]), fees);
+    let refused = server.admin(&["venue", "take-fees", "0.01"]);
+    assert!(stderr(&refused).contains("422 INSUFFICIENT_FEES"), "{}", stderr(&refused));
+
     assert_eq!(server.says(&["venue", "mode", "cancel-only"]), "mode  cancel-only\n");
     assert_eq!(server.json(&["venue", "mode"]), json!({"mode": "cancel-only"}));
 }

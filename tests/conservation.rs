@@ -57,6 +57,10 @@ enum Move {
     CancelAll {
         user: u32,
     },
+    TakeFees {
+        user: u32,
+        tenths: u64,
+    },
     Suspend {
         market: u32,
     },
@@ -112,7 +116,7 @@ struct Told {
     accounts: BTreeMap<UserNo, i128>,
     /// Lots of yes and of no.
     held: BTreeMap<(MarketNo, UserNo), (i128, i128)>,
-    /// Fees of trades, and what the sets left.
+    /// Fees of trades, and what the sets left, less what was taken of it.
     kept: i128,
     sets: i128,
     /// What yes paid in the final markets, in ticks.
@@ -132,6 +136,10 @@ impl Told {
     fn hear(&mut self, effect: &Effect) {
         match effect {
             Effect::Deposited { amount, .. } => self.deposits += money(*amount),
+            Effect::FeesTaken { amount, .. } => {
+                self.kept -= money(*amount);
+                self.see("fees taken", true);
+            }
             Effect::AccountChanged { user, available, reserved } => {
                 self.accounts.insert(*user, money(*available) + money(*reserved));
             }
@@ -306,6 +314,15 @@ impl Venue {
             Move::CancelAll { user } => {
                 self.ask(Command::CancelOrders { user: UserNo(user), market: None });
             }
+            Move::TakeFees { user, tenths } => {
+                let before = self.told.kept;
+                let units = i64::try_from(before * i128::from(tenths) / 10).unwrap();
+                let amount = Money::new(units.max(1));
+                let taken = self.ask(Command::TakeFees { user: UserNo(user), amount });
+                let there = i128::from(amount.get()) <= before;
+                assert_eq!(taken, there, "{amount} of {before}");
+                self.told.see("fees refused", !taken);
+            }
             Move::Suspend { market } => {
                 self.ask(Command::SuspendMarket { market: of(market) });
             }
@@ -368,6 +385,7 @@ fn trading() -> impl Strategy<Value = Move> {
         5 => (user(), 1_u8..16, 1_u64..=10)
             .prop_map(|(user, picked, tenths)| Move::Convert { user, picked, tenths }),
         2 => user().prop_map(|user| Move::CancelAll { user }),
+        1 => (user(), 1_u64..=11).prop_map(|(user, tenths)| Move::TakeFees { user, tenths }),
         1 => market().prop_map(|market| Move::Suspend { market }),
         2 => market().prop_map(|market| Move::Reopen { market }),
         1 => (0_i64..500).prop_map(|ms| Move::Later { ms }),
@@ -415,6 +433,8 @@ fn every_unit_is_somewhere_through_any_life_of_an_event() {
     lived.unwrap();
     let expected = BTreeSet::from([
         "a fee",
+        "fees taken",
+        "fees refused",
         "a conversion of one",
         "a conversion of several",
         "sets that left something",

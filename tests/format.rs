@@ -214,7 +214,9 @@ fn fields(command: &Command) -> Value {
             "role": match role { Role::Trader => 1, Role::Operator => 2, Role::Reader => 3 }, "label": label,
             "hash": data_encoding::HEXLOWER.encode(&hash.0) }),
         Command::RevokeKey { user, key } => json!({ "user": user.0, "key": key.0 }),
-        Command::Deposit { user, amount } | Command::Withdraw { user, amount } => {
+        Command::Deposit { user, amount }
+        | Command::Withdraw { user, amount }
+        | Command::TakeFees { user, amount } => {
             json!({ "user": user.0, "amount": amount.get() })
         }
         Command::CreateCategory(draft) => json!({ "name": draft.name, "slug": draft.slug }),

@@ -35,12 +35,13 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 /// Conversations of `tests/scripts` that were kept as journals.
-const SCRIPTS: [&str; 15] = [
+const SCRIPTS: [&str; 16] = [
     "amend",
     "average_cost",
     "client_order_ids",
     "conversion",
     "expiry",
+    "fees",
     "heartbeat",
     "idempotency_keys",
     "life_cycle",

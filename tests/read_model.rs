@@ -106,15 +106,18 @@ impl Venue {
             own.iter().filter(|row| row.market == market && row.no < end).copied().collect()
         };
         for market in (0..=MARKETS).map(MarketNo) {
-            assert_eq!(all(orders.of_in(user, market)), of(market, LAST));
-            same(orders.fills_in(user, market), &|fill| fill.market == market);
+            assert_eq!(all(orders.of_in(user, market).list().unwrap()), of(market, LAST));
+            same(orders.fills_in(user, market).list().unwrap(), &|fill| fill.market == market);
         }
         // Every row would be every list again.
         for (place, row) in own.iter().enumerate().step_by(1 + own.len() / 8) {
             assert_eq!(all(orders.before(user, row.no)), own[place + 1..]);
             let earlier = own[place + 1..].iter().filter(|other| other.status.open());
             assert!(orders.open_before(user, row.no).eq(earlier.copied()));
-            assert_eq!(all(orders.before_in(user, row.market, row.no)), of(row.market, row.no));
+            assert_eq!(
+                all(orders.before_in(user, row.market, row.no).list().unwrap()),
+                of(row.market, row.no)
+            );
             let (found, list) = orders.fills_of_order(user, row.no).list().unwrap().unwrap();
             assert_eq!(found, *row);
             same(list, &|fill| fill.order == row.no);
@@ -168,7 +171,7 @@ impl Venue {
             let mut held = [0_u64; 2];
             let mut stayed = [0_u64; 2];
             for user in (0..USERS).map(UserNo) {
-                for row in self.model.positions.of(user) {
+                for row in all(self.model.positions.of(user)) {
                     assert!(!row.quantity.is_zero(), "{row:?}");
                     if row.market == market {
                         let side = usize::from(row.outcome == Outcome::No);
@@ -357,8 +360,8 @@ fn a_bet_is_read_from_its_order_to_its_end() {
     venue.ask(Command::ResolveMarket { market: MarketNo(0), winner: Outcome::No });
     venue.compare();
 
-    let lost = venue.model.positions.of(UserNo(0));
-    let won = venue.model.positions.of(UserNo(1));
+    let lost = all(venue.model.positions.of(UserNo(0)));
+    let won = all(venue.model.positions.of(UserNo(1)));
     assert_eq!((lost.len(), won.len()), (1, 1));
     assert_eq!(lost[0].resolution, Some(Resolution::Lost));
     assert_eq!(

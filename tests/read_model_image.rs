@@ -118,13 +118,13 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     let mut answers = vec![format!("{trades:?} {:?}", model.positions.open_interest(market))];
     let first = trades.last().map(|row| row.time).unwrap_or_default();
     for interval in [Interval::Minute, Interval::FiveMinutes, Interval::Hour, Interval::Day] {
-        let bars = model.tape.bars(market, interval, interval.start(first), 40);
-        answers.push(format!("{bars:?}"));
+        let chart = model.tape.chart(market, interval, interval.start(first), 40);
+        answers.push(format!("{:?}", chart.bars()));
     }
     answers.push(format!(
         "{:?} {:?}",
         model.tape.volume(market),
-        model.tape.volume_after(market, first)
+        model.tape.minutes(market).volume_after(first)
     ));
     for words in ["a", "e o", "will"] {
         let words = Words::of(words).unwrap();
@@ -145,8 +145,8 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
     answers.push(format!("{:?}", all(orders.fills_of(user))));
     for market in markets {
-        let own = all(orders.of_in(user, *market));
-        let fills = all(orders.fills_in(user, *market));
+        let own = all(orders.of_in(user, *market).list().unwrap());
+        let fills = all(orders.fills_in(user, *market).list().unwrap());
         answers.push(format!("{own:?} {fills:?}"));
     }
     answers.push(format!("{:?}", all(model.statements.of(user))));
@@ -156,11 +156,16 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
         let score = since(days).find(|(other, _)| *other == user);
         answers.push(format!("{score:?}"));
     }
-    answers.push(format!("{:?}", model.positions.of(user)));
-    for row in model.positions.of(user) {
-        let again = model.positions.position(user, row.market, row.outcome);
-        answers.push(format!("{again:?}"));
+    let positions = all(model.positions.of(user));
+    for passed in 0..=positions.len() {
+        let rest = all(model.positions.of(user).skip(passed));
+        assert_eq!(rest, positions[passed..]);
     }
+    for row in &positions {
+        let again = model.positions.position(user, row.market, row.outcome);
+        assert_eq!(again, Some(row).filter(|row| row.resolution.is_none()));
+    }
+    answers.push(format!("{positions:?}"));
     answers
 }
 
@@ -238,23 +243,24 @@ fn assert_statements_add_up(model: &ReadModel, exchange: &Exchange) {
 /// contracts held cost; deposits, withdrawals and pay-outs are those of the statement.
 fn assert_pnl_ties_out(model: &ReadModel, user: UserNo, balance: i64) {
     let pnl = model.pnl(user).unwrap();
-    let (mut deposits, mut withdrawals, mut payouts) = (0, 0, 0);
+    let (mut deposits, mut withdrawals, mut payouts, mut taken) = (0, 0, 0, 0);
     for change in all(model.statements.of(user)) {
         let amount = i128::from(change.available.get());
         match change.cause {
             Cause::Deposited => deposits += amount,
             Cause::Withdrawn => withdrawals -= amount,
+            Cause::FeesTaken => taken += amount,
             Cause::Settled(_) | Cause::Voided(_) => payouts += amount,
             _ => {}
         }
     }
     assert_eq!((pnl.deposited.get(), pnl.withdrawn.get()), (deposits, withdrawals));
+    assert_eq!(pnl.fees_taken.get(), taken);
     let settlements = all(model.settlements.of(user)).into_iter();
     assert_eq!(settlements.map(|row| i128::from(row.payout.get())).sum::<i128>(), payouts);
-    let kept = deposits - withdrawals + pnl.realised.get();
+    let kept = deposits - withdrawals + taken + pnl.realised.get();
     assert_eq!(kept, i128::from(balance) + pnl.cost.get(), "{pnl:?}");
-    let rows = model.positions.of(user).into_iter();
-    let held = rows.filter(|row| row.resolution.is_none());
+    let held = model.positions.held(user);
     assert_eq!(held.map(|row| i128::from(row.cost.get())).sum::<i128>(), pnl.cost.get());
 }
 
@@ -265,8 +271,7 @@ fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
     for row in model.catalogue.markets_created() {
         let held = |outcome| -> u64 {
             let position = |user: &UserNo| model.positions.position(*user, row.no, outcome);
-            let open = users.iter().filter_map(position).filter(|row| row.resolution.is_none());
-            open.map(|row| row.quantity.get()).sum()
+            users.iter().filter_map(position).map(|row| row.quantity.get()).sum()
         };
         let market = exchange.market(row.no).filter(|market| !market.is_final());
         let event = market.and_then(|market| exchange.event(market.event?));
@@ -283,7 +288,7 @@ fn assert_market_figures(model: &ReadModel, exchange: &Exchange) {
         let last = Interval::Day.start(model.time()).get();
         let from = Interval::Day.start(first.time);
         let days = usize::try_from((last - from.get()) / Interval::Day.ms() + 1).unwrap();
-        let bars = model.tape.bars(row.no, Interval::Day, from, days);
+        let bars = model.tape.chart(row.no, Interval::Day, from, days).bars().unwrap();
         assert_eq!(bars.iter().map(|bar| bar.volume.get()).sum::<u128>(), volume);
         let count: u64 = bars.iter().map(|bar| bar.trades).sum();
         assert_eq!(usize::try_from(count).unwrap(), trades.len());
@@ -314,7 +319,7 @@ fn small() -> Vec<u8> {
         let told = (0..).map(MarketNo).map(|market| model.activity.count(market));
         let users: Vec<UserNo> = model.accounts.users_newest_first().map(|row| row.no).collect();
         let whole = told.take(1).all(|count| count > 3)
-            && users.iter().any(|user| !model.positions.of(*user).is_empty())
+            && users.iter().any(|user| model.positions.count(*user) > 0)
             && users.iter().any(|user| model.orders.open_of(*user).next().is_some());
         let bytes = image(&model);
         if whole && smallest.as_ref().is_none_or(|smallest| bytes.len() < smallest.len()) {

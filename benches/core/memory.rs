@@ -1,6 +1,8 @@
 //! What a resting order and a quiet market take in memory, everything counted that a server keeps
-//! for them: the pages that the process has more with them than without.
+//! for them: the pages that the process has more with them than without. History goes to disk, as
+//! a server's does; the cache of its store counts.
 
+use openoutcry::engine::history::HistoryStore;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::Applied;
@@ -21,6 +23,8 @@ const QUIET_MARKETS: u32 = 100_000;
 /// A venue, and how far it came. With or without readers.
 #[derive(Default)]
 struct Venue {
+    /// Where history is.
+    folder: Option<tempfile::TempDir>,
     exchange: Exchange,
     read_model: Option<ReadModel>,
     effects: Vec<openoutcry::exchange::effect::Effect>,
@@ -29,7 +33,12 @@ struct Venue {
 
 impl Venue {
     fn new(readers: bool) -> Venue {
-        Venue { read_model: readers.then(ReadModel::new), ..Venue::default() }
+        let folder = readers.then(|| tempfile::tempdir_in(".").expect("a folder"));
+        let read_model = folder.as_ref().map(|folder| {
+            let store = HistoryStore::open(folder.path()).expect("history");
+            ReadModel::on(&store.history())
+        });
+        Venue { folder, read_model, ..Venue::default() }
     }
 
     fn tell(&mut self, command: Command) {
@@ -42,6 +51,14 @@ impl Venue {
             let (sequence, time) = (record.sequence, record.time);
             read_model.fold(&Applied { sequence, time, effects: &self.effects });
         }
+    }
+}
+
+impl Venue {
+    /// Takes the folder away and nothing else: what is freed would be used again by the next.
+    fn leave(mut self) {
+        drop(self.folder.take());
+        std::mem::forget(self);
     }
 }
 
@@ -77,7 +94,7 @@ pub fn resting() {
         assert_eq!(venue.exchange.open_orders_count(), ORDERS);
         let each = resident().saturating_sub(before) / u64::from(ORDERS);
         println!("resting  {ORDERS} orders: {each} bytes each, {what}");
-        std::mem::forget(venue);
+        venue.leave();
     }
 }
 
@@ -102,6 +119,6 @@ pub fn quiet() {
         let (after, count) = (resident(), u64::from(QUIET_MARKETS));
         let (one, two) = (thin.saturating_sub(empty) / count, after.saturating_sub(thin) / count);
         println!("quiet    {count} markets: {one} bytes each, {two} more with two orders, {what}");
-        std::mem::forget(venue);
+        venue.leave();
     }
 }

@@ -5,21 +5,29 @@
 //! `OPENOUTCRY_BENCH_FLOW` names a flow file (default: the sample in the binary),
 //! `OPENOUTCRY_BENCH_RECORDS` how many commands at least (default 5,000,000), and
 //! `OPENOUTCRY_BENCH_DATA` a folder to keep and use again (default: one that goes afterwards).
+//! `OPENOUTCRY_BENCH_ORDERS` makes it a venue of so many closed orders instead, whatever the flow:
+//! what memory it takes live, taking a snapshot, and starts with it and some records after it.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
+mod busy;
+#[allow(dead_code, reason = "the rest is for another bench")]
+#[path = "../core/mix.rs"]
+mod mix;
 mod venue;
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process;
 use std::time::{Duration, Instant};
 
+use openoutcry::engine::Engine;
 use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::start::{self, Beside, Snapshots};
 use openoutcry::exchange::Exchange;
+use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::ids::{OrderNo, UserNo};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::Journal;
 use openoutcry::journal::sled::SledJournal;
@@ -31,6 +39,10 @@ use openoutcry::projection::history::History;
 const START: &str = "start-measured-here";
 /// Commands in the journal, unless told otherwise.
 const RECORDS: u64 = 5_000_000;
+/// Records after a snapshot that are worth another: more than come here.
+const EVERY: u64 = 5_000;
+/// Commands after the snapshot of a venue of closed orders.
+const MORE: u32 = 4_000;
 /// How often each start is measured.
 const RUNS: usize = 3;
 
@@ -49,10 +61,17 @@ fn main() {
     let kept = std::env::var_os("OPENOUTCRY_BENCH_DATA").map(PathBuf::from);
     let passing = tempfile::tempdir_in(".").expect("a folder");
     let data = kept.unwrap_or_else(|| passing.path().to_owned());
-    venue::make(&data, records.unwrap_or(RECORDS));
-    for stage in ["parts", "replay", "take", "restore"] {
+    let orders = std::env::var("OPENOUTCRY_BENCH_ORDERS").ok().and_then(|n| n.parse().ok());
+    let stages: &[&str] = if let Some(orders) = orders {
+        busy::make(&data, orders);
+        &["more", "restore"]
+    } else {
+        venue::make(&data, records.unwrap_or(RECORDS));
+        &["parts", "replay", "take", "restore"]
+    };
+    for stage in stages {
         // Only one is taken: a second would begin with the first.
-        for _ in 0..if stage == "take" { 1 } else { RUNS } {
+        for _ in 0..if matches!(*stage, "take" | "more") { 1 } else { RUNS } {
             measure(stage, &data);
         }
     }
@@ -61,14 +80,14 @@ fn main() {
 /// Runs one stage in a process of its own, which prints what it measured.
 fn measure(stage: &str, data: &Path) {
     let program = std::env::current_exe().expect("this program");
-    let status = Command::new(program).arg(START).arg(stage).arg(data).status();
+    let status = process::Command::new(program).arg(START).arg(stage).arg(data).status();
     assert!(status.expect("a process").success(), "{stage} failed");
 }
 
 fn run(stage: &str, data: &Path) {
     let began = Instant::now();
     let (journal, recovered) = SledJournal::open(data).expect("a journal");
-    let opened = began.elapsed();
+    let (opened, with_journal) = (began.elapsed(), memory_mib("VmRSS:"));
     let head = recovered.head.sequence;
     if stage == "parts" {
         return parts(&journal);
@@ -76,28 +95,20 @@ fn run(stage: &str, data: &Path) {
     let folder = SnapshotFolder::open(data).expect("a folder");
     let snapshots = match stage {
         "take" => Some(Snapshots { folder, every: NonZeroU64::new(1) }),
+        "more" => Some(Snapshots { folder, every: NonZeroU64::new(EVERY) }),
         "restore" => Some(Snapshots { folder, every: None }),
         _ => None,
     };
-    let running = {
-        let history = HistoryStore::open(data).expect("history");
-        start::start_with(journal, Some(Beside { history, snapshots })).expect("a start")
-    };
+    let history = HistoryStore::open(data).expect("history");
+    let with_history = memory_mib("VmRSS:");
+    let beside = Beside { history, snapshots };
+    let running = start::start_with(journal, Some(beside)).expect("a start");
     let started = began.elapsed();
     let engine = running.engine();
     assert_eq!(engine.read().watermark(), head);
-    if stage == "take" {
-        let began = Instant::now();
-        while engine.snapshots().taken == 0 {
-            assert_eq!(engine.snapshots().failures, 0);
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let (ms, bytes) = (began.elapsed().as_millis(), engine.snapshots().bytes);
-        println!("take    {ms:>6} ms, {bytes} bytes");
-    }
     println!(
         "{stage:<7} {:>6} ms to start, of which opening {} ms, {head} records, {} ms of processor, \
-         {} MiB, peak {} MiB",
+         {} MiB, peak {} MiB; {with_journal} MiB with the journal, {with_history} with history",
         started.as_millis(),
         opened.as_millis(),
         processor_ms(),
@@ -105,8 +116,47 @@ fn run(stage: &str, data: &Path) {
         memory_mib("VmHWM:")
     );
     println!("        {}", census(&engine.read()));
+    if matches!(stage, "take" | "more") {
+        taken(&engine);
+    }
+    if stage == "more" {
+        more(&engine);
+    }
     // Ended without freeing what was read: only the start is measured.
-    std::process::exit(0);
+    process::exit(0);
+}
+
+/// Waits until a snapshot is taken.
+fn taken(engine: &Engine) {
+    let began = Instant::now();
+    while engine.snapshots().taken == 0 {
+        assert_eq!(engine.snapshots().failures, 0);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (ms, bytes) = (began.elapsed().as_millis(), engine.snapshots().bytes);
+    let (memory, most) = (memory_mib("VmRSS:"), memory_mib("VmHWM:"));
+    println!("taken   {ms:>6} ms, {bytes} bytes, {memory} MiB, peak {most} MiB");
+}
+
+/// Places orders after the snapshot, in the market that was made last, and cancels them.
+fn more(engine: &Engine) {
+    let markets = engine.read().catalogue.markets_created().len();
+    let market = u32::try_from(markets).expect("a number") - 1;
+    let mut asked = Vec::new();
+    for user in 0..MORE / 2 {
+        let place = Command::PlaceOrder(mix::order(user, market, true, 1, 1));
+        asked.push(engine.submit_detached(place).expect("it is taken in"));
+    }
+    let mut placed = Vec::new();
+    for (user, answer) in (0..).map(UserNo).zip(asked) {
+        let answer = answer.blocking_recv().expect("an answer").expect("it is durable");
+        placed.push(Command::CancelOrder { user, order: OrderNo(answer.sequence()) });
+    }
+    let told = |command| engine.submit_detached(command).expect("it is taken in");
+    let asked: Vec<_> = placed.into_iter().map(told).collect();
+    for answer in asked {
+        answer.blocking_recv().expect("an answer").expect("it is durable");
+    }
 }
 
 /// What a replay is made of, one part after the other on one thread.

@@ -56,11 +56,12 @@ impl Pass {
 
 /// Fills the data directory's journal up to that many records at least, unless it is so already.
 pub fn make(data: &Path, records_min: u64) {
-    let (journal, recovered) = SledJournal::open(data).expect("a journal");
-    if recovered.head.sequence.get() >= records_min {
+    let mut writer = Writer::open(data);
+    let head = writer.journal.head().sequence;
+    if head.get() >= records_min {
         return;
     }
-    assert_eq!(recovered.head.sequence, Sequence::ZERO, "a shorter journal is in the folder");
+    assert_eq!(head, Sequence::ZERO, "a shorter journal is in the folder");
     let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
     let source = source
         .map_or_else(sample::flow, |path| Source::open(Path::new(&path)).expect("the flow opens"));
@@ -76,7 +77,6 @@ pub fn make(data: &Path, records_min: u64) {
         span_ms: time(records.last()),
     };
     let began = Instant::now();
-    let mut writer = Writer { journal, replayer: Replayer::new(), block: Vec::new() };
     for times in 0.. {
         for record in &records[usize::from(times > 0)..] {
             writer.push(pass.shifted(times, record));
@@ -85,20 +85,31 @@ pub fn make(data: &Path, records_min: u64) {
             break;
         }
     }
-    writer.seal();
-    let head = writer.journal.head().sequence;
+    let head = writer.finish();
     println!("made    {:>6} ms, {head} records", began.elapsed().as_millis());
 }
 
 /// Journals records in blocks that record what the ones before came to.
-struct Writer {
-    journal: SledJournal,
+pub struct Writer {
+    pub journal: SledJournal,
     replayer: Replayer,
     block: Vec<Record>,
 }
 
 impl Writer {
-    fn push(&mut self, record: Record) {
+    /// Writes to a journal in which nothing is yet.
+    pub fn open(data: &Path) -> Writer {
+        let (journal, _) = SledJournal::open(data).expect("a journal");
+        Writer { journal, replayer: Replayer::new(), block: Vec::new() }
+    }
+
+    /// Writes what is left; gives the last record's number.
+    pub fn finish(mut self) -> Sequence {
+        self.seal();
+        self.journal.head().sequence
+    }
+
+    pub fn push(&mut self, record: Record) {
         self.block.push(record);
         if self.block.len() == BLOCK_RECORDS {
             self.seal();

@@ -150,7 +150,8 @@ pub fn account(path: &Path, user: Reference, at: Option<Moment>) -> Result<Answe
     let views = reader.views;
     let row = reader.user.and_then(|user| views.accounts.user(user));
     let row = row.ok_or_else(|| Failure::not_found(format!("{user} made no user by then")))?;
-    let positions = views.positions.of(row.no);
+    let positions = views.positions.of(row.no).collect::<Result<Vec<_>, _>>();
+    let positions = positions.map_err(Failure::failed)?;
     let newest_first = reader.open.iter().rev();
     let standing = newest_first.filter_map(|(no, placed)| {
         let order = exchange.order(*no)?;
@@ -206,7 +207,7 @@ fn text(
     views: &Views,
     user: &UserRow,
     fees: MoneySum,
-    positions: &[&PositionRow],
+    positions: &[PositionRow],
     orders: &[Standing],
 ) -> String {
     let question = |market: MarketNo| {

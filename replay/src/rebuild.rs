@@ -93,7 +93,7 @@ money held   {available:>24} {currency}  available on accounts
              {reserved:>24} {currency}  set aside for open orders
              {pairs:>24} {currency}  pairs of yes and no contracts, at 1.00 each
              {sets:>24} {currency}  left of the 1.00 of each set of converted contracts
-             {fees:>24} {currency}  fees of trades, and what sets have left: the operator's
+             {fees:>24} {currency}  fees, and what sets have left: the operator's, not taken
              {accounted:>24} {currency}  in all: equal to money in
 ",
         sequence = exchange.sequence(),

@@ -61,7 +61,7 @@ pub struct Proof {
     pub pairs: MoneySum,
     /// What is left of the 1.00 of each converted set.
     pub sets: MoneySum,
-    /// Fees of all trades, and what sets have left, the operator's.
+    /// Fees of all trades, and what sets have left, the operator's, as far as it was not taken.
     pub fees: MoneySum,
     /// Accounts, pairs, sets and fees together: what must be equal to the net deposits.
     pub accounted: MoneySum,
@@ -88,6 +88,7 @@ impl Tally {
             Effect::Withdrawn { amount, .. } => {
                 self.net_deposits = self.net_deposits.minus(*amount)?;
             }
+            Effect::FeesTaken { amount, .. } => self.fees = self.fees.minus(*amount)?,
             Effect::AccountChanged { user, available, reserved } => {
                 self.accounts.insert(*user, (*available, *reserved));
             }

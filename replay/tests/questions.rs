@@ -88,6 +88,38 @@ fn rebuild_stands_at_any_moment() {
     holds("rebuild.json", "rebuild", "--json --at 2023-11-14T22:13:24.999Z");
 }
 
+/// What an operator took of the fees is on the account, and not counted a second time.
+#[test]
+fn fees_are_counted_until_they_are_taken_and_then_on_the_account() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain maker 0.0200 taker 0.0700
+publish rain
+ann buy yes 0.60 x10
+bob buy no 0.40 x10
+take-fees bob 0.20
+take-fees bob 0.20
+";
+    let file = journal(dir.path(), "fees", script);
+    let money = |moment: &str| {
+        let (code, text) = told("rebuild", &file, &format!("--json {moment}"));
+        assert_eq!(code, 0, "{text}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        ["fees", "available", "accounted"].map(|name| value["money"][name].clone())
+    };
+    assert_eq!(money("--at 9"), ["0.216", "189.784", "200.00"]);
+    assert_eq!(money(""), ["0.016", "189.984", "200.00"]);
+    let (_, account) = told("account", &file, "3 --json");
+    let account: Value = serde_json::from_str(&account).unwrap();
+    assert_eq!((&account["available"], &account["fees_paid"]), (&"96.032".into(), &"0.168".into()));
+    let (_, dump) = told("dump", &file, "--from 10");
+    assert!(dump.contains("take-fees bob 0.20"), "{dump}");
+}
+
 /// A record that is not there yet is no moment; any time after the last record is the end.
 #[test]
 fn a_state_is_asked_for_at_a_record_that_is_there() {

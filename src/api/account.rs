@@ -13,6 +13,7 @@ use super::wire::account::BalanceJson;
 use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
 use crate::exchange::units::MoneySum;
+use crate::projection::orders::FillsIn;
 
 /// Pages of fills.
 const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
@@ -39,20 +40,18 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
     let page = EitherPage::read(&mut form, FILLS_PAGE);
     let ((market, order), page) = form.finish(market.zip(order).zip(page))?;
     let user = call.caller.user;
-    let (sequence, (list, sought)) = call.look(|view| {
+    let (sequence, (list, within, sought)) = call.look(|view| {
         let market = market.map(|id| view.catalogue.market_no(id));
         let orders = &view.orders;
         let sought = order.map(|id| (id, orders.fills_of_order(user, number(id))));
-        let list = match market {
-            None => orders.fills_of(user),
-            Some(Some(market)) => orders.fills_in(user, market),
-            // A market that nobody has heard of has no fills.
-            Some(None) => orders.fills_of(user).none(),
-        };
-        Ok((list, sought.map(|(id, fills)| (id, fills, market))))
+        let list = orders.fills_of(user);
+        // A market that nobody has heard of has no fills.
+        let list = if market == Some(None) { list.none() } else { list };
+        let within = market.flatten().map(|market| orders.fills_in(user, market));
+        Ok((list, within, sought.map(|(id, fills)| (id, fills, market))))
     })?;
     let list = match sought {
-        None => list,
+        None => within.map_or(Ok(list), FillsIn::list)?,
         Some((id, fills, market)) => {
             let its = fills.list()?.filter(|(row, _)| row.id() == id);
             let (row, list) = found(its, sequence)?;

@@ -1,4 +1,4 @@
-//! The operator makes users and moves their money in and out (semantics 8).
+//! The operator makes users, moves their money in and out, and takes fees (semantics 8).
 
 use super::bounds::NAME_BYTES_MAX;
 use super::call::{Call, user_no};
@@ -37,8 +37,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 pub fn fees(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, fees) = call.look(|view| {
-        let accounts = &view.accounts;
-        Ok(FeesJson::new(accounts.fees(), accounts.currency()))
+        FeesJson::of(&view.accounts).map_err(|_| Problem::internal("fees out of range"))
     })?;
     Reply::ok(sequence, &fees)
 }
@@ -91,13 +90,27 @@ pub async fn withdraw(call: Call) -> Result<Reply, Problem> {
     transfer(call, |user, amount| Command::Withdraw { user, amount }).await
 }
 
-/// Moves money and answers the balance that the record left.
+/// Moves money into a user's account or out of it.
 async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let id = form.path("userId", parse::user_id);
     let amount = form.field("amount", text(parse::money));
     let (id, amount) = form.finish(id.zip(amount))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
+    moved(call, user, command(user, amount)).await
+}
+
+/// `POST /admin/fees/withdrawals`
+pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
+    let mut form = call.form_with_body();
+    let amount = form.field("amount", text(parse::money));
+    let amount = form.finish(amount)?;
+    let user = call.caller.user;
+    moved(call, user, Command::TakeFees { user, amount }).await
+}
+
+/// Answers the balance of the account to or from which a command moves money.
+async fn moved(call: Call, user: UserNo, command: Command) -> Result<Reply, Problem> {
     let shown = |view: &ReadModel, balance: Balance| {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
     };
@@ -108,6 +121,6 @@ async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<R
         Kept::Balance(balance) => Some(shown(view, *balance)),
         _ => None,
     };
-    let written = call.submit_and_look(command(user, amount), look, again).await?;
+    let written = call.submit_and_look(command, look, again).await?;
     written.saying(&written.shown)
 }

@@ -1,6 +1,6 @@
 //! Who calls: from the key in `X-API-Key` to a user and a role (interface 5).
 
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName};
 use subtle::ConstantTimeEq;
 
 use super::keys;
@@ -11,7 +11,7 @@ use crate::exchange::ids::{KeyNo, UserNo};
 use crate::exchange::units::Sequence;
 
 /// The header that carries the key.
-pub const KEY_HEADER: &str = "x-api-key";
+pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::json::Json;
 use super::wire::order::{BatchJson, BatchOrderJson, OrderJson, ResultJson};
+use super::wire::print::printed;
 use super::wire::problem::ProblemJson;
 use crate::engine::gathering::Gathering;
 use crate::engine::pending::{Answer, Refusal};
@@ -22,6 +23,8 @@ use crate::projection::history::HistoryError;
 
 /// Most operations of one request: they share a block of the journal.
 const OPERATIONS_MAX: usize = 100;
+/// Bytes that the result of one takes: room for them is taken at once.
+const RESULT_BYTES_USUAL: usize = 512;
 
 /// One operation, of the right form.
 enum Operation {
@@ -73,8 +76,9 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
         }
         Slot::Refused(_) | Slot::Placing | Slot::Writing(_) => None,
     });
-    let results = results.collect();
-    Reply::ok(last, &BatchJson { results })
+    let results: Vec<_> = results.collect();
+    let bytes_usual = results.len().saturating_mul(RESULT_BYTES_USUAL);
+    Ok(Reply::json(last, printed(&BatchJson { results }, bytes_usual)?.into()))
 }
 
 /// The operations of a request, those handed in and those settled.
@@ -185,7 +189,7 @@ impl Call {
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
-                let error = ProblemJson::of(&problem, &self.request_id);
+                let error = ProblemJson::of(&problem, self.request_id.as_str());
                 Slot::Done(Box::new(ResultJson::Error { error }), sequence)
             }
         }

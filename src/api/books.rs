@@ -1,10 +1,14 @@
 //! The depth of an outcome's book, now and at any earlier moment (interface 4.4, semantics 8).
 
+use std::sync::Arc;
+
 use super::call::{Call, market_no, public_market};
+use super::kept::Book;
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::wire::order::{BookLevels, DepthJson};
+use super::wire::order::{BookLevels, DepthJson, dated};
+use super::wire::print::printed;
 use crate::engine::clock;
 use crate::engine::past::Moment;
 use crate::exchange::Exchange;
@@ -18,6 +22,8 @@ use crate::projection::depth::Level;
 const LEVELS_STANDARD: usize = 10;
 /// Most levels of each side (interface 4.4).
 const LEVELS_MAX: usize = 50;
+/// Bytes that the levels asked for mostly take: room for them is taken at once.
+const BOOK_BYTES_USUAL: usize = 2048;
 
 /// Which book, and how much of it.
 struct Asked {
@@ -42,23 +48,41 @@ pub async fn depth(call: Call) -> Result<Reply, Problem> {
     let asked = Asked { market, outcome, levels: levels.unwrap_or(LEVELS_STANDARD) };
     match as_of {
         None => now(&call, &asked),
-        Some(moment) => then(&call, &asked, moment).await,
+        Some(moment) => then(&call, asked, moment).await,
     }
 }
 
 fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
     let (sequence, (book, time)) = call.look(|view| {
         let market = public_market(view, asked.market)?.no;
+        let book = Book { market, outcome: asked.outcome, levels: asked.levels };
+        let changed = view.changes.of_book(market);
         let side = |direction| view.depth.levels(market, direction).take(asked.levels).collect();
-        let book = BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
+        let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
+        let kept = call.printed.books.find(book, changed);
+        let found = kept.ok_or_else(|| (book, changed, levels()));
         // The snapshot is taken now, and never before the last thing it shows.
-        Ok((book, clock::now().max(view.time())))
+        Ok((found, clock::now().max(view.time())))
     })?;
-    Reply::ok(sequence, &DepthJson::of(asked.market, asked.outcome, &book, time))
+    let text = match book {
+        Ok(text) => text,
+        Err((book, changed, levels)) => {
+            let text: Arc<[u8]> = printed_book(asked, &levels)?.into();
+            call.printed.books.keep(book, changed, Arc::clone(&text));
+            text
+        }
+    };
+    Ok(Reply::json(sequence, dated(&text, time).into()))
+}
+
+/// The best levels of a book, in print but for the moment.
+fn printed_book(asked: &Asked, levels: &BookLevels) -> Result<Vec<u8>, Problem> {
+    let book = DepthJson::of(asked.market, asked.outcome, levels);
+    Ok(printed(&book, BOOK_BYTES_USUAL)?)
 }
 
 /// The snapshot of a past moment is that of the record it shows, whenever it is taken.
-async fn then(call: &Call, asked: &Asked, moment: Moment) -> Result<Reply, Problem> {
+async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Problem> {
     let (_, market) = call.look(|view| market_no(view, asked.market))?;
     let levels = asked.levels;
     let past = call.past();
@@ -68,7 +92,7 @@ async fn then(call: &Call, asked: &Asked, moment: Moment) -> Result<Reply, Probl
     });
     let (sequence, time, book) = seen.await?;
     let book = book.ok_or_else(|| Problem::refused(Reject::MarketNotFound, sequence))?;
-    Reply::ok(sequence, &DepthJson::of(asked.market, asked.outcome, &book, time))
+    Ok(Reply::json(sequence, dated(&printed_book(&asked, &book)?, time).into()))
 }
 
 /// The best levels of a market; nothing if the public could not see it then.

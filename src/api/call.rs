@@ -7,10 +7,12 @@ use serde::Serialize;
 
 use super::auth::Caller;
 use super::form::Form;
+use super::kept::Print;
 use super::keyring::Keyring;
-use super::printed::PrintedMarkets;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request_id::RequestId;
+use super::untaken::Untaken;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
 use crate::engine::{Asking, Engine};
@@ -94,8 +96,10 @@ pub struct Call {
     pub caller: Caller,
     /// What the door remembers of keys.
     pub keyring: Arc<Keyring>,
-    /// Markets as they were printed last.
-    pub printed: Arc<PrintedMarkets>,
+    /// What is kept in print.
+    pub printed: Arc<Print>,
+    /// What waits for readers of long lists.
+    pub untaken: Arc<Untaken>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.
@@ -105,7 +109,7 @@ pub struct Call {
     /// The key under which it is asked.
     pub once: Option<Box<Once>>,
     /// The request's id.
-    pub request_id: String,
+    pub request_id: RequestId,
 }
 
 impl Call {

@@ -1,7 +1,8 @@
 //! Conversion: the caller's no contracts of several markets of an event, exchanged for what they
 //! are worth together.
 
-use super::call::{Call, event_no, market_no};
+use super::call::{Call, event_no, public_market};
+use super::events::{Drafts, markets_of};
 use super::form::{Faults, text, texts};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
@@ -26,7 +27,12 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, (event, markets)) = call.look(|view| {
         let event = event_no(view, id)?;
-        let markets = ids.iter().map(|id| market_no(view, *id)).collect::<Result<_, _>>()?;
+        // An event that nobody may see is told from none by nothing.
+        let row = view.catalogue.event(event);
+        row.filter(|row| !markets_of(view, row, Drafts::Hidden).is_empty())
+            .ok_or_else(|| Problem::of(Reject::EventNotFound))?;
+        let public = |id: &MarketId| public_market(view, *id).map(|row| row.no);
+        let markets = ids.iter().map(public).collect::<Result<_, _>>()?;
         let markets = MarketSet::new(markets).ok_or_else(|| Problem::of(Reject::MarketNotFound))?;
         Ok((event, markets))
     })?;

@@ -6,7 +6,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -20,23 +19,24 @@ use matchit::InsertError;
 use super::Limits;
 use super::auth::{self, Caller};
 use super::call::Call;
+use super::kept::Print;
 use super::keyring::Keyring;
 use super::media;
 use super::once;
 use super::packing;
-use super::printed::PrintedMarkets;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
+use super::request_id::{REQUEST_ID, RequestId, RequestIds};
 use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
 use super::stream::Content;
 use super::traffic::Traffic;
+use super::untaken::Untaken;
 use super::venue::Venue;
 use super::wire;
-use crate::engine::clock;
+use crate::exchange::decimal::DecimalText;
 use crate::exchange::units::Sequence;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -46,8 +46,8 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Longest id of a request that a client may choose: room for a UUID and a trace's id.
-const REQUEST_ID_BYTES_MAX: usize = 64;
+/// Headers that most answers have: room for them is taken at once.
+const HEADERS_USUAL: usize = 8;
 
 /// What reading a body may fail with.
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -58,12 +58,10 @@ pub struct Door {
     routes: Routes,
     limits: Limits,
     keyring: Arc<Keyring>,
-    printed: Arc<PrintedMarkets>,
+    printed: Arc<Print>,
+    untaken: Arc<Untaken>,
     traffic: Traffic,
-    /// When this process began to serve, ms since 1970: with the count, what makes request ids
-    /// unique beyond one run.
-    opened_ms: i64,
-    requests: AtomicU64,
+    request_ids: RequestIds,
 }
 
 /// What is known of a request by the time it is answered, however far it came.
@@ -79,9 +77,9 @@ impl Door {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
-        let (opened_ms, requests) = (clock::now().get(), AtomicU64::new(0));
-        let printed = Arc::default();
-        Ok(Door { venue, routes, limits, keyring, printed, traffic, opened_ms, requests })
+        let (printed, untaken) = (Arc::default(), Arc::new(Untaken::new(limits.untaken)));
+        let request_ids = RequestIds::new();
+        Ok(Door { venue, routes, limits, keyring, printed, untaken, traffic, request_ids })
     }
 
     /// What passed.
@@ -106,13 +104,13 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         let began = Instant::now();
-        let id = self.request_id(request.headers());
+        let id = self.request_ids.of(request.headers());
         let method = request.method().clone();
         let takes_gzip = media::takes_gzip(request.headers());
         let mut known = Known::default();
-        let attended = caught(self.attend(request, &mut known, &id)).await;
+        let attended = caught(self.attend(request, &mut known, id, began)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
-        let response = self.respond(outcome, known.allowance, &id);
+        let response = self.respond(outcome, known.allowance, id.as_str());
         let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
         self.traffic.count(known.route, status, began);
@@ -121,7 +119,7 @@ impl Door {
             route = known.route.map_or("none", |route| route.template),
             status,
             us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-            request_id = id,
+            request_id = id.as_str(),
             "answered"
         );
         response
@@ -131,30 +129,17 @@ impl Door {
     pub fn no_place(&self) -> Response<Bytes> {
         self.traffic.turn_away();
         let detail = "too many connections are open; nothing was accepted";
-        let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.next_id());
-        marked(failure(&problem, self.venue.sequence(), &id), None, &id)
-    }
-
-    /// The id that the client chose, if it is fit to stand in a log, else a new one.
-    fn request_id(&self, headers: &HeaderMap) -> String {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        let chosen = headers.get(REQUEST_ID).map(HeaderValue::as_bytes).unwrap_or_default();
-        let fit = (1..=REQUEST_ID_BYTES_MAX).contains(&chosen.len());
-        match std::str::from_utf8(chosen) {
-            Ok(id) if fit && id.bytes().all(plain) => id.to_owned(),
-            _ => self.next_id(),
-        }
-    }
-
-    fn next_id(&self) -> String {
-        format!("{:x}-{:x}", self.opened_ms, self.requests.fetch_add(1, Ordering::Relaxed))
+        let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
+        let id = id.as_str();
+        marked(failure(&problem, self.venue.sequence(), id), None, id)
     }
 
     async fn attend<'a, B>(
         &'a self,
         request: Request<B>,
         known: &mut Known<'a>,
-        id: &str,
+        id: RequestId,
+        began: Instant,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -171,7 +156,7 @@ impl Door {
         let caller = auth::identify(request.headers(), self.venue.engine()?)?;
         let asked = async {
             let lane = known.route.map_or(Lane::of_method(request.method()), |route| route.lane);
-            known.allowance = self.keyring.admit(&caller, lane);
+            known.allowance = self.keyring.admit(&caller, lane, began);
             refuse_beyond(known.allowance, lane)?;
             let answered = self.ask(caller, found, request, id).await;
             if lane == Lane::Writes && known.allowance.is_some() {
@@ -191,7 +176,7 @@ impl Door {
         caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
         request: Request<B>,
-        request_id: &str,
+        request_id: RequestId,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -222,13 +207,20 @@ impl Door {
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
         let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
-        let request_id = request_id.to_owned();
-        let call = Call { engine, caller, keyring, printed, path, query, body, once, request_id };
-        match route.endpoint {
-            Endpoint::Probe(probe) => probe(self),
-            Endpoint::Read(endpoint) => endpoint(&call),
-            Endpoint::Write(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await,
+        let (user, untaken) = (caller.user, Arc::clone(&self.untaken));
+        let call =
+            Call { engine, caller, keyring, printed, untaken, path, query, body, once, request_id };
+        let mut reply = match route.endpoint {
+            Endpoint::Probe(probe) => return probe(self),
+            // What was done must be told, however long it is.
+            Endpoint::Write(endpoint) => return endpoint(call).await,
+            Endpoint::Read(endpoint) => endpoint(&call)?,
+            Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
+        };
+        if let Some(rows) = reply.body.uncounted() {
+            reply.body.count(Untaken::hold(&self.untaken, user, rows)?);
         }
+        Ok(reply)
     }
 
     fn respond(
@@ -288,11 +280,24 @@ fn refuse_beyond(allowance: Option<Allowance>, lane: Lane) -> Result<(), Problem
 
 /// Says what is left of the bucket that the request drew on.
 fn put_allowance(headers: &mut HeaderMap, allowance: Allowance) {
-    headers.insert(RATE_LIMIT, HeaderValue::from(allowance.limit));
-    headers.insert(RATE_REMAINING, HeaderValue::from(allowance.remaining));
-    headers.insert(RATE_RESET, HeaderValue::from(allowance.reset_seconds));
+    headers.insert(RATE_LIMIT, number(allowance.limit.into()));
+    headers.insert(RATE_REMAINING, number(allowance.remaining.into()));
+    headers.insert(RATE_RESET, number(allowance.reset_seconds));
     if let Some(wait) = allowance.wait_seconds {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(wait));
+    }
+}
+
+/// A number as a header, in no more memory than it takes.
+fn number(value: u64) -> HeaderValue {
+    const ZERO: HeaderValue = HeaderValue::from_static("0");
+    match value {
+        0 => ZERO,
+        1 => HeaderValue::from_static("1"),
+        _ => {
+            let digits = DecimalText::of_integer(value);
+            HeaderValue::from_bytes(digits.as_bytes()).unwrap_or(ZERO)
+        }
     }
 }
 
@@ -367,10 +372,11 @@ fn success(reply: Reply) -> Response<Content> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    *headers = HeaderMap::with_capacity(HEADERS_USUAL);
     if has_content {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }
-    headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
+    headers.insert(SEQUENCE, number(sequence.get()));
     if replayed {
         headers.insert(IDEMPOTENT_REPLAY, HeaderValue::from_static("true"));
     }

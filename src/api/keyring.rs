@@ -43,14 +43,14 @@ impl Keyring {
         Keyring { rates, began: Instant::now(), parts: std::array::from_fn(|_| OnceLock::new()) }
     }
 
-    /// Notes that a key is used, and takes what its request costs. `None`: there is no limit, as
-    /// for an operator, on whose key everybody waits.
-    pub fn admit(&self, caller: &Caller, lane: Lane) -> Option<Allowance> {
+    /// Notes that a key is used, and takes what its request costs now. `None`: there is no limit,
+    /// as for an operator, on whose key everybody waits.
+    pub fn admit(&self, caller: &Caller, lane: Lane, now: Instant) -> Option<Allowance> {
         let row = self.row(caller.key)?;
         let minute = clock::now().get() / MS_PER_MINUTE;
         row.used.store(u32::try_from(minute).unwrap_or(u32::MAX), Ordering::Relaxed);
         let (rate, bucket) = (self.rates.of(lane)?, row.bucket(lane)?);
-        (!caller.is_operator()).then(|| bucket.take(rate, 1, self.now()))
+        (!caller.is_operator()).then(|| bucket.take(rate, 1, self.since_began(now)))
     }
 
     /// Takes what several commands in one request cost: so many writes and so many cancels, all or
@@ -104,7 +104,12 @@ impl Keyring {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.since_began(Instant::now())
+    }
+
+    fn since_began(&self, moment: Instant) -> u64 {
+        let since = moment.saturating_duration_since(self.began);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn row(&self, key: KeyNo) -> Option<&KeyUse> {
@@ -163,7 +168,9 @@ mod tests {
         let keyring = Keyring::new(Rates { reads: limit, writes: limit, ..Rates::NONE });
         let (ann, bob) = (caller(3, Role::Trader), caller(700, Role::Trader));
         assert_eq!(keyring.last_used(ann.key), None);
-        let admit = |caller, lane| keyring.admit(caller, lane).map(|left| left.wait_seconds);
+        let admit = |caller, lane| {
+            keyring.admit(caller, lane, Instant::now()).map(|left| left.wait_seconds)
+        };
         // A second is longer than these lines take; were it not, more would be admitted, and the
         // refusal is tried in `rates` on a clock of its own.
         assert_eq!(admit(&ann, Lane::Reads), Some(None));

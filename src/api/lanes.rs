@@ -156,13 +156,13 @@ async fn attend(
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
-    let open = Arc::clone(&door);
-    let _connected = open.traffic().connect();
+    // Lent to every request: counting its holders would have lanes contend for the count.
+    let door = &*door;
+    let _connected = door.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
     }
     let service = service_fn(move |request| {
-        let door = Arc::clone(&door);
         // On the heap: hyper would move it about, and it is large.
         Box::pin(async move { Ok::<_, Infallible>(door.answer(request).await) })
     });

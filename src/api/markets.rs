@@ -5,10 +5,10 @@ use super::cursor::EitherPage;
 use super::form::Form;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
-use super::printed::{Listed, PrintedMarkets};
+use super::printed::Found;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::wire::Paging;
+use super::stream::Content;
 use super::wire::catalogue::{ActivitiesJson, ActivityJson, MarketDetailJson, MarketsJson};
 use crate::exchange::ids::{CategoryId, CategoryNo};
 use crate::exchange::reject::Reject;
@@ -68,17 +68,23 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let (rows, paging) =
             page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
-        let markets =
-            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
-        Ok((markets, paging))
+        Ok(call.printed.markets.look(view, &rows, paging))
     })?;
-    listed(sequence, found)
+    listed(call, sequence, found)
 }
 
 /// A page of markets, of which those not in print are printed as they are sent.
-fn listed(sequence: Sequence, (markets, paging): (Vec<Listed>, Paging)) -> Result<Reply, Problem> {
-    let page = MarketsJson { markets, paging };
-    Reply::list(sequence, page, "markets", |all| &mut all.markets)
+fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Problem> {
+    let (shown, markets) = match found {
+        Found::Printed(text) => return Ok(Reply::json(sequence, text)),
+        Found::New(shown, markets) => (shown, markets),
+    };
+    let page = MarketsJson { markets, paging: shown.paging };
+    let reply = Reply::list(sequence, page, "markets", |all| &mut all.markets)?;
+    if let Content::Whole(text) = &reply.body {
+        call.printed.markets.keep(shown, text.clone());
+    }
+    Ok(reply)
 }
 
 /// `GET /markets/search`: the public markets whose question has all the words, newest first.
@@ -91,11 +97,9 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let kept = view.catalogue.markets_published().filter(filter.resolve(view));
         let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
-        let markets =
-            rows.into_iter().map(|row| PrintedMarkets::look(&call.printed, view, row)).collect();
-        Ok((markets, paging))
+        Ok(call.printed.markets.look(view, &rows, paging))
     })?;
-    listed(sequence, found)
+    listed(call, sequence, found)
 }
 
 /// `GET /markets/{marketId}`. An operator finds drafts too.

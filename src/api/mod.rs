@@ -11,6 +11,7 @@ pub mod traffic;
 pub mod auth;
 pub mod keys;
 pub mod rates;
+pub mod kept;
 pub mod keyring;
 pub mod media;
 pub mod packing;
@@ -24,7 +25,9 @@ pub mod cursor;
 pub mod bounds;
 pub mod problem;
 pub mod reply;
+pub mod request_id;
 pub mod stream;
+pub mod untaken;
 pub mod wire;
 pub mod printed;
 pub mod markets;
@@ -33,6 +36,7 @@ pub mod categories;
 pub mod books;
 pub mod orders;
 pub mod batch;
+pub mod trials;
 pub mod conversions;
 pub mod switches;
 pub mod order_form;
@@ -59,6 +63,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use rates::Rates;
+use untaken::UntakenLimits;
 use venue::Venue;
 
 /// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
@@ -101,6 +106,8 @@ pub struct Limits {
     pub headers_max: usize,
     /// How much a key may ask; an operator's has no limit.
     pub rates: Rates,
+    /// How many rows of long lists may wait for their readers.
+    pub untaken: UntakenLimits,
     /// Largest read buffer of a connection: a head of the largest sizes above must fit.
     pub buffer_bytes_max: usize,
 }
@@ -118,6 +125,7 @@ impl Limits {
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
         rates: Rates::NONE,
+        untaken: UntakenLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,
     };
 }

@@ -2,7 +2,7 @@
 //! its JSON is laid out (semantics 8).
 
 use hyper::Method;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 
 use super::parse;
@@ -12,7 +12,7 @@ use crate::exchange::command::{BodyHash, Once};
 use crate::exchange::ids::{Token, UserNo};
 
 /// The header that carries the key.
-pub const KEY_HEADER: &str = "idempotency-key";
+pub const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// Its name as people write it.
 const FIELD: &str = "Idempotency-Key";
 

@@ -1,34 +1,38 @@
 //! Orders: placing, reading, amending and cancelling the caller's own (interface 4.5, 4.6).
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
-use super::once;
 use super::order_form::OrderForm;
 use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::BASE;
-use super::wire::account::BalanceJson;
-use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson, TriedJson};
+use super::stream::Content;
+use super::trials;
+use super::untaken::{Untaken, read_in_turns};
+use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
 use super::wire::{CursorEcho, Text};
-use crate::exchange::command::{Command, PlaceOrder};
+use crate::exchange::command::Command;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
-use crate::exchange::invariant::Broken;
 use crate::exchange::reject::Reject;
-use crate::exchange::trial::Tried;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 use crate::projection::history::HistoryError;
-use crate::projection::orders::{OrderList, OrderRow, Sought, SoughtFills};
+use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
 /// have open, so that with `active=true` nothing is ever left out.
 const ORDERS_MAX: usize = 10_000;
+/// Most orders of an answer that are read at one go.
+const SHORT_MAX: usize = 1000;
 /// Pages of orders, for those who ask with a cursor.
 const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
 
@@ -38,7 +42,7 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (form, dry_run) = OrderForm::read(&call)?;
     let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
     if dry_run {
-        return try_out(&call, terms).await;
+        return trials::place(&call, terms).await;
     }
     let unnamed = terms.client_order_id.is_none() && call.once.is_none();
     let command = Command::PlaceOrder(terms);
@@ -52,41 +56,6 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
     let written = call.submit_and_look(command, look, placed_before).await?;
     let written = written.told(Placed::json)?;
     written.saying(&written.shown)
-}
-
-/// What an order would come to now. Nothing is recorded, no name is used up; `Sequence` is the last
-/// record that the answer knows of.
-async fn try_out(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
-    let user = call.caller.user;
-    // The key is held to what the request would be without `dryRun`.
-    let target = format!("{BASE}/trading/orders");
-    let once =
-        call.once.as_ref().map(|once| Box::new(once::once(user, once.key, &target, &call.body)));
-    let tell = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
-        let sequence = view.watermark();
-        let applied = came.map_err(|_| Problem::internal("a trial came to what cannot be"))?;
-        let (sequence, placed, replayed) = match applied.effects {
-            [Effect::Refused(reject)] => return Err(Problem::refused(*reject, sequence)),
-            [Effect::Repeated { first }] => {
-                (*first, view.answers.of(*first).and_then(|kept| placed_before(view, kept)), true)
-            }
-            _ => (sequence, placed(applied).map(Placed::Now), false),
-        };
-        let after = applied.effects.iter().rev().find_map(|effect| match effect {
-            Effect::AccountChanged { user: whose, available, reserved } if *whose == user => {
-                Some((*available, *reserved))
-            }
-            _ => None,
-        });
-        let now = view.accounts.user(user).map(|row| (row.balance.available, row.balance.reserved));
-        let (available, reserved) = after.or(now).ok_or_else(untold)?;
-        let balance = BalanceJson::new(available, reserved, view.accounts.currency());
-        Ok((sequence, placed.ok_or_else(untold)?, balance, replayed))
-    };
-    let tried = call.engine.try_out(Tried::Place(terms), once, tell).await?;
-    let (sequence, placed, balance, replayed) = tried?;
-    let content = TriedJson { placed: placed.json()?, dry_run: true, balance };
-    Ok(Reply::ok(sequence, &content)?.replayed(replayed))
 }
 
 /// What is to be said of an order that was placed.
@@ -139,7 +108,7 @@ pub fn untold() -> Problem {
 }
 
 /// `GET /trading/orders`
-pub fn list(call: &Call) -> Result<Reply, Problem> {
+pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::market_id);
@@ -150,28 +119,74 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         Some(None)
     };
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
+    if let (Some(true), None, None) = (active, market, page) {
+        return all_open(&call);
+    }
     let user = call.caller.user;
     let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
-    let (sequence, rows) = call.look(|view| {
-        let market = market.map(|id| view.catalogue.market_no(id));
-        Ok(match market {
-            // A market that nobody has heard of has no orders.
-            Some(None) => Rows::Open(Vec::new()),
-            _ if active == Some(true) => {
-                let open = view.orders.open_before(user, before);
-                let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
-                Rows::Open(open.filter(there).take(most).collect())
-            }
-            Some(Some(market)) => Rows::All(Box::new(view.orders.before_in(user, market, before))),
-            None => Rows::All(Box::new(view.orders.before(user, before))),
+    let look = || {
+        call.look(|view| {
+            let market = market.map(|id| view.catalogue.market_no(id));
+            Ok(match market {
+                // A market that nobody has heard of has no orders.
+                Some(None) => Rows::Open(Vec::new()),
+                _ if active == Some(true) => {
+                    let open = view.orders.open_before(user, before);
+                    let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
+                    let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
+                    Rows::Open(open.filter(there).take(most).collect())
+                }
+                Some(Some(market)) => {
+                    Rows::In(Box::new(view.orders.before_in(user, market, before)))
+                }
+                None => Rows::All(Box::new(view.orders.before(user, before))),
+            })
         })
-    })?;
-    let (rows, next) = rows.cut(page)?;
+    };
+    let (mut sequence, mut rows) = look()?;
+    let most = page.map_or(rows.to_read().min(ORDERS_MAX), |_| 0);
+    let mut held = None;
+    let (rows, next) = if most > SHORT_MAX {
+        // Nothing is kept of it while others read.
+        drop(rows);
+        let held = held.insert(Untaken::hold(&call.untaken, user, most)?);
+        let _turn = call.untaken.turn(held).await;
+        (sequence, rows) = look()?;
+        rows.cut(page).await?
+    } else {
+        rows.cut(page).await?
+    };
     let (_, orders) =
         call.look(|view| Ok(rows.iter().map(|row| OrderJson::of(view, row)).collect()))?;
     let orders = OrdersJson { orders, next };
-    Reply::list(sequence, orders, "orders", |all| &mut all.orders)
+    let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
+    if let Some(held) = held {
+        reply.body.count(held);
+    }
+    Ok(reply)
+}
+
+/// All the caller's open orders: what a program that trades reads most. Kept in print until one of
+/// them changes, where they fit one piece.
+fn all_open(call: &Call) -> Result<Reply, Problem> {
+    let user = call.caller.user;
+    let (sequence, found) = call.look(|view| {
+        let changed = view.changes.of_orders(user);
+        let open = || view.orders.open_of(user).take(ORDERS_MAX);
+        let orders = || open().map(|row| OrderJson::of(view, &row)).collect();
+        let kept = call.printed.orders.find(user, changed);
+        Ok(kept.ok_or_else(|| (changed, OrdersJson { orders: orders(), next: None })))
+    })?;
+    match found {
+        Ok(text) => Ok(Reply::json(sequence, Bytes::from_owner(text))),
+        Err((changed, orders)) => {
+            let reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
+            if let Content::Whole(text) = &reply.body {
+                call.printed.orders.keep(user, changed, Arc::from(&**text));
+            }
+            Ok(reply)
+        }
+    }
 }
 
 /// Where a list of orders comes from.
@@ -180,17 +195,32 @@ enum Rows {
     Open(Vec<OrderRow>),
     /// History too.
     All(Box<OrderList>),
+    /// The same of one market.
+    In(Box<OrdersIn>),
 }
 
 impl Rows {
+    /// Most orders that are read from pages.
+    fn to_read(&self) -> usize {
+        match self {
+            Rows::Open(_) => 0,
+            Rows::All(list) => list.left(),
+            Rows::In(sought) => sought.most(),
+        }
+    }
+
     /// Takes the page that was asked for, or the newest of them if none was.
-    fn cut(self, page: Option<CursorPage>) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
-        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>>> = match self {
+    async fn cut(
+        self,
+        page: Option<CursorPage>,
+    ) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
+        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send> = match self {
             Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
             Rows::All(list) => list,
+            Rows::In(sought) => Box::new(sought.list()?),
         };
         let Some(page) = page else {
-            return Ok((rows.take(ORDERS_MAX).collect::<Result<_, _>>()?, None));
+            return Ok((read_in_turns(rows, ORDERS_MAX).await?, None));
         };
         let key =
             |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());
@@ -217,9 +247,14 @@ pub async fn amend(call: Call) -> Result<Reply, Problem> {
     if let (Some(None), Some(None)) = (price, quantity) {
         form.note_nothing("price or quantity is needed");
     }
-    let (id, (price, quantity)) = form.finish(id.zip(price.zip(quantity)))?;
+    let dry_run = form.query("dryRun", parse::boolean);
+    let asked = form.finish(id.zip(price.zip(quantity)).zip(dry_run))?;
+    let ((id, (price, quantity)), dry_run) = asked;
     let user = call.caller.user;
     let order = own_order(&call, id)?;
+    if dry_run.unwrap_or(false) {
+        return trials::amend(&call, order, price, quantity).await;
+    }
     reply_with(&call, order, Command::AmendOrder { user, order, price, quantity }).await
 }
 

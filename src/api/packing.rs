@@ -45,6 +45,11 @@ impl PackedList {
         Ok(None)
     }
 
+    /// The list.
+    pub(super) const fn list_mut(&mut self) -> &mut Listed {
+        &mut self.list
+    }
+
     /// Whether all was given.
     pub(super) const fn is_at_end(&self) -> bool {
         self.encoder.is_none()

@@ -279,8 +279,8 @@ pub fn past_moment(text: &str) -> Read<Moment> {
 /// Largest URL: what browsers and proxies agree to carry.
 pub const URL_BYTES_MAX: usize = 2048;
 
-/// An `http` or `https` URL whose host is a name or an IPv4 address, without credentials: what every
-/// front end's parser reads alike.
+/// An `http` or `https` URL whose host is a name or an IPv4 address, without credentials: what
+/// every front end's parser reads alike.
 pub fn url(text: &str) -> Read<String> {
     if text.len() > URL_BYTES_MAX {
         return Err(Fault::new(

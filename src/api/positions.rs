@@ -14,16 +14,18 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let page = Page::read(&mut form, POSITIONS_PAGE);
     let page = form.finish(page)?;
-    let (sequence, positions) = call.look(|view| {
-        let rows = view.positions.of(call.caller.user);
-        let count = rows.len();
-        let (rows, paging) = page.cut_known(rows.into_iter(), count);
+    let user = call.caller.user;
+    let (sequence, rows) = call.look(|view| Ok(view.positions.of(user)))?;
+    let count = rows.len();
+    let (rows, paging) = page.cut_known(rows, count);
+    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (_, positions) = call.look(|view| {
         let position = |row| {
             PositionJson::of(view, row)
                 .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
         };
-        let positions = rows.into_iter().map(position).collect::<Result<_, _>>()?;
-        Ok(PositionsJson { positions, paging })
+        rows.iter().map(position).collect::<Result<_, _>>()
     })?;
+    let positions = PositionsJson { positions, paging };
     Reply::list(sequence, positions, "positions", |all| &mut all.positions)
 }

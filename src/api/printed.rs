@@ -1,24 +1,32 @@
-//! Markets in print: what a list shows of each, kept until it shows something else. Lists of
-//! markets are what is read most, are long, and change little between two looks.
+//! Markets in print: what a list shows of each, and whole pages of them, kept until they show
+//! something else. Lists of markets are what is read most, are long, and change little between two
+//! looks.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
+use super::wire::Paging;
 use super::wire::catalogue::MarketJson;
+use super::wire::print::printed;
 use crate::exchange::catalogue::MarketDraft;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::units::Ratio;
 use crate::projection::ReadModel;
 use crate::projection::catalogue::MarketRow;
+use crate::projection::quote::Quote;
 
 /// Markets kept in print: some pages of each list that anybody reads. A market has its place by
 /// its number, and gives way to another of the same place.
 const PLACES: usize = 1024;
+/// Whole pages kept in print, of at most one piece of a list (16 KiB) each: the first ones that
+/// anybody reads. A page has its place by where it begins.
+const PAGES: usize = 16;
+/// Bytes that a market takes: room for them is taken at once.
+const MARKET_BYTES_USUAL: usize = 1024;
 
 /// What a market is shown with in a list. All that is printed follows from it: categories are
 /// named once and for all.
@@ -27,24 +35,25 @@ pub struct Shown {
     market: MarketNo,
     draft: Arc<MarketDraft>,
     status: MarketStatus,
-    probability_of_yes: Ratio,
+    /// Leads to the displayed probability.
+    quote: Quote,
 }
 
 impl Shown {
     fn of(view: &ReadModel, row: &MarketRow) -> Shown {
-        let probability_of_yes = view.probability_of_yes(row.no);
-        let draft = Arc::clone(&row.draft);
-        Shown { market: row.no, draft, status: row.status, probability_of_yes }
+        let (draft, quote) = (Arc::clone(&row.draft), view.quote(row));
+        Shown { market: row.no, draft, status: row.status, quote }
     }
 }
 
-impl PartialEq for Shown {
-    fn eq(&self, other: &Shown) -> bool {
+impl Shown {
+    /// Whether a list shows the same of this market now.
+    fn is(&self, view: &ReadModel, row: &MarketRow) -> bool {
         // A draft is never changed in place, and lives for as long as this holds it.
-        self.market == other.market
-            && Arc::ptr_eq(&self.draft, &other.draft)
-            && self.status == other.status
-            && self.probability_of_yes == other.probability_of_yes
+        self.market == row.no
+            && Arc::ptr_eq(&self.draft, &row.draft)
+            && self.status == row.status
+            && self.quote == view.quote(row)
     }
 }
 
@@ -54,7 +63,7 @@ pub struct PrintedMarkets {
     places: Box<[Place]>,
 }
 
-type Place = Mutex<Option<(Shown, Arc<RawValue>)>>;
+type Place = Mutex<Option<(Shown, Arc<[u8]>)>>;
 
 impl Default for PrintedMarkets {
     fn default() -> PrintedMarkets {
@@ -66,7 +75,7 @@ impl Default for PrintedMarkets {
 #[derive(Debug)]
 pub enum Listed {
     /// In print.
-    Printed(Arc<RawValue>),
+    Printed(Arc<[u8]>),
     /// Still to be printed.
     New(Box<New>),
 }
@@ -83,21 +92,21 @@ pub struct New {
 impl PrintedMarkets {
     /// A market as a list shows it now, in print if it shows what it showed last.
     pub fn look(this: &Arc<PrintedMarkets>, view: &ReadModel, row: &MarketRow) -> Listed {
-        let shown = Shown::of(view, row);
         let kept = this.place(row.no).and_then(|place| {
             let kept = place.lock();
-            kept.as_ref().filter(|(of, _)| *of == shown).map(|(_, text)| Arc::clone(text))
+            kept.as_ref().filter(|(of, _)| of.is(view, row)).map(|(_, text)| Arc::clone(text))
         });
         kept.map_or_else(
             || {
-                let (market, printed) = (MarketJson::of(view, row), Arc::clone(this));
+                let (shown, printed) = (Shown::of(view, row), Arc::clone(this));
+                let market = MarketJson::of(view, row);
                 Listed::New(Box::new(New { market, shown, printed }))
             },
             Listed::Printed,
         )
     }
 
-    fn keep(&self, shown: &Shown, text: Arc<RawValue>) {
+    fn keep(&self, shown: &Shown, text: Arc<[u8]>) {
         if let Some(place) = self.place(shown.market) {
             *place.lock() = Some((shown.clone(), text));
         }
@@ -108,16 +117,76 @@ impl PrintedMarkets {
     }
 }
 
+/// A page of markets, which may be in print.
+#[derive(Debug)]
+pub enum Found {
+    /// It is.
+    Printed(Bytes),
+    /// Its markets, and what they show.
+    New(PageShown, Vec<Listed>),
+}
+
+/// All that a page of a list shows.
+#[derive(Debug)]
+pub struct PageShown {
+    markets: Vec<Shown>,
+    /// Its place.
+    pub paging: Paging,
+}
+
+/// Whole pages in print.
+#[derive(Debug, Default)]
+pub struct PrintedPages {
+    places: [Mutex<Option<(PageShown, Bytes)>>; PAGES],
+    markets: Arc<PrintedMarkets>,
+}
+
+impl PrintedPages {
+    /// A page with these markets as it shows them now, in print if it showed the same last.
+    pub fn look(&self, view: &ReadModel, rows: &[&MarketRow], paging: Paging) -> Found {
+        let kept = self.place(paging).and_then(|place| {
+            let kept = place.lock();
+            let same = |shown: &&(PageShown, Bytes)| {
+                let PageShown { markets, paging: of } = &shown.0;
+                let mut pairs = markets.iter().zip(rows);
+                *of == paging
+                    && markets.len() == rows.len()
+                    && pairs.all(|(shown, row)| shown.is(view, row))
+            };
+            kept.as_ref().filter(same).map(|(_, text)| text.clone())
+        });
+        kept.map_or_else(
+            || {
+                let markets = rows.iter().map(|row| Shown::of(view, row)).collect();
+                let listed = rows.iter().map(|row| PrintedMarkets::look(&self.markets, view, row));
+                Found::New(PageShown { markets, paging }, listed.collect())
+            },
+            Found::Printed,
+        )
+    }
+
+    /// Keeps a page that was printed.
+    pub fn keep(&self, shown: PageShown, text: Bytes) {
+        if let Some(place) = self.place(shown.paging) {
+            *place.lock() = Some((shown, text));
+        }
+    }
+
+    fn place(&self, paging: Paging) -> Option<&Mutex<Option<(PageShown, Bytes)>>> {
+        let page = paging.offset.checked_div(paging.limit)?;
+        self.places.get(usize::try_from(page).ok()?.checked_rem(PAGES)?)
+    }
+}
+
 impl Serialize for Listed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Listed::Printed(text) => text.as_ref().serialize(serializer),
+            Listed::Printed(text) => serializer.serialize_bytes(text),
             Listed::New(new) => {
-                let text =
-                    serde_json::value::to_raw_value(&new.market).map_err(S::Error::custom)?;
-                let text: Arc<RawValue> = Arc::from(text);
+                let text = printed(&new.market, MARKET_BYTES_USUAL).map_err(S::Error::custom)?;
+                let text: Arc<[u8]> = Arc::from(text);
                 new.printed.keep(&new.shown, Arc::clone(&text));
-                text.as_ref().serialize(serializer)
+                serializer.serialize_bytes(&text)
             }
         }
     }

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use hyper::StatusCode;
 
 use super::rates::Allowance;
+use super::wire::print::Unprintable;
+use crate::engine::TRIAL_MEETS_MAX;
 use crate::engine::halt::HaltReason;
 use crate::engine::meter::ReplayProgress;
 use crate::engine::past::PastError;
@@ -108,13 +110,14 @@ pub enum Kind {
     RateLimited,
     /// Our fault.
     Internal,
-    /// A part of history is missing or damaged; a start without the folder makes it anew.
+    /// A part of history is missing or damaged; the next start makes it anew.
     HistoryUnreadable,
     /// Too many connections, the engine's queue is full, or too many questions about the past.
     Overloaded,
     /// The journal is being replayed.
     Starting,
-    /// The past moment asked for is too far from any saved state.
+    /// The past moment asked for is too far from any saved state, or a trial could meet too many
+    /// orders.
     OutOfReach,
     /// The server is ending in good order.
     Stopping,
@@ -259,6 +262,7 @@ const fn status_of(reject: Reject) -> StatusCode {
         | Reject::OpenOrderLimit
         | Reject::ReduceOnlyExceeded
         | Reject::InsufficientFunds
+        | Reject::InsufficientFees
         | Reject::PostOnlyWouldCross
         | Reject::DepositLimit
         | Reject::TradingReadOnly
@@ -375,12 +379,17 @@ impl Problem {
     }
 }
 
+impl From<Unprintable> for Problem {
+    fn from(_: Unprintable) -> Problem {
+        Problem::internal("an answer could not be printed")
+    }
+}
+
 impl From<HistoryError> for Problem {
     fn from(error: HistoryError) -> Problem {
         tracing::error!(
             %error,
-            "history cannot be read; a start without the folder `history` makes it anew from the \
-             journal"
+            "history cannot be read; the next start makes it anew from the journal"
         );
         let detail = "this part of history cannot be read until it is made anew from the journal";
         Problem::new(Kind::HistoryUnreadable, detail)
@@ -400,6 +409,13 @@ impl From<Refusal> for Problem {
             Refusal::TooLarge => {
                 Problem::new(Kind::ContentTooLarge, "this is more than one journal record can hold")
             }
+            Refusal::OutOfReach => Problem::new(
+                Kind::OutOfReach,
+                format!(
+                    "more than {TRIAL_MEETS_MAX} resting orders could be met, more than a trial may cost; \
+                     try less"
+                ),
+            ),
             Refusal::JournalUnavailable(_) => Problem::new(
                 Kind::JournalUnavailable,
                 "the journal cannot be written; nothing was accepted",

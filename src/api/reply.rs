@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::problem::Problem;
 use super::stream::Content;
+use super::wire::print;
 use crate::exchange::units::Sequence;
 
 /// Bytes that the answer to an order takes: room for them is taken at once.
@@ -31,10 +32,14 @@ pub struct Reply {
 impl Reply {
     /// An answer that says this.
     pub fn ok(sequence: Sequence, content: &impl Serialize) -> Result<Reply, Problem> {
-        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
-        serde_json::to_writer(&mut body, content)
-            .map_err(|_| Problem::internal("an answer could not be printed"))?;
-        Ok(Reply::whole(sequence, None, body))
+        let body = print::printed(content, BODY_BYTES_USUAL)?;
+        Ok(Reply::json(sequence, body.into()))
+    }
+
+    /// An answer that is in print.
+    pub fn json(sequence: Sequence, body: Bytes) -> Reply {
+        let body = Content::Whole(body);
+        Reply { status: StatusCode::OK, body, ..Reply::no_content(sequence) }
     }
 
     /// An answer that lists the rows that `rows` finds in its member of this name: sent in pieces
@@ -53,12 +58,7 @@ impl Reply {
 
     /// An answer that is no JSON.
     pub fn text(sequence: Sequence, media: &'static str, body: String) -> Reply {
-        Reply::whole(sequence, Some(media), body.into_bytes())
-    }
-
-    fn whole(sequence: Sequence, media: Option<&'static str>, body: Vec<u8>) -> Reply {
-        let body = Content::Whole(Bytes::from(body));
-        Reply { status: StatusCode::OK, media, body, ..Reply::no_content(sequence) }
+        Reply { media: Some(media), ..Reply::json(sequence, body.into()) }
     }
 
     /// The answer to a creation: the created thing and where it is.

@@ -32,6 +32,8 @@ pub enum Endpoint {
     Probe(fn(&Door) -> Result<Reply, Problem>),
     /// Only looks at the read model.
     Read(fn(&Call) -> Result<Reply, Problem>),
+    /// Only looks at the read model, and may have much to read.
+    Long(fn(Call) -> Pending),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
     /// May look into the past, which takes a while.
@@ -174,7 +176,7 @@ fn public() -> Vec<Route> {
 fn trading() -> Vec<Route> {
     use BodyRule::Required;
     vec![
-        read("/trading/orders", orders::list),
+        long("/trading/orders", |call| Box::pin(orders::list(call))),
         read("/trading/orders/{orderId}", orders::one),
         read("/trading/orders/by-client-id/{clientOrderId}", orders::named),
         read("/trading/positions", positions::list),
@@ -267,6 +269,7 @@ fn admin_accounts() -> Vec<Route> {
         read("/admin/users/{userId}/keys/{keyId}", admin_keys::one),
         read("/admin/venue/mode", switches::venue_mode),
         read("/admin/fees", admin_users::fees),
+        post("/admin/fees/withdrawals", |call| Box::pin(admin_users::take_fees(call))),
         post("/admin/venue/mode", |call| Box::pin(switches::set_venue_mode(call))),
         post("/admin/users/{userId}/mode", |call| Box::pin(switches::set_user_mode(call))),
         post("/admin/users/{userId}/exposure-limit", |call| {
@@ -313,6 +316,10 @@ fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -
         endpoint: Endpoint::Read(endpoint),
         number: 0,
     }
+}
+
+fn long(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+    Route { endpoint: Endpoint::Long(endpoint), ..past(template, endpoint) }
 }
 
 fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {

@@ -64,7 +64,13 @@ pub async fn run(
         }
     }
     drop(listener);
-    lanes.close().await;
+    // Those who are being turned away hear it to the end, too.
+    let told = async {
+        while let Some(ended) = turning_away.join_next().await {
+            lanes::report(ended);
+        }
+    };
+    tokio::join!(lanes.close(), told);
     Ok(())
 }
 

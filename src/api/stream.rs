@@ -7,15 +7,19 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
 use super::packing::PackedList;
+use super::untaken::Held;
+use super::wire::print::{Unprintable, print};
 
 /// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
 /// sent: some twenty rows. What fits one piece is sent whole, with its length.
 pub const PIECE_BYTES_MAX: usize = 16 * 1024;
+/// Pieces that are printed before others of the lane have a turn, however fast the reader is.
+const PIECES_A_TURN: usize = 4;
 
 /// What an answer says.
 #[derive(Debug)]
@@ -30,25 +34,33 @@ pub enum Content {
 
 /// A list, of which some is printed.
 pub struct Listed {
-    printed: BytesMut,
+    printed: Vec<u8>,
     rows: Box<dyn Rows>,
     any: bool,
     /// What follows the rows, until it is printed.
     tail: Option<Vec<u8>>,
+    /// Pieces given in this turn.
+    given: usize,
+    /// What its rows count as for as long as they wait.
+    held: Option<Held>,
 }
 
 /// Rows still to be printed.
 trait Rows: Send {
     /// Prints the next one; says whether there was one.
-    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool>;
+    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable>;
+
+    /// How many are left.
+    fn left(&self) -> usize;
 }
 
 impl<T: Serialize + Send> Rows for std::vec::IntoIter<T> {
-    fn print_next(&mut self, to: &mut BytesMut) -> serde_json::Result<bool> {
-        match self.next() {
-            None => Ok(false),
-            Some(row) => serde_json::to_writer(to.writer(), &row).map(|()| true),
-        }
+    fn print_next(&mut self, to: &mut Vec<u8>) -> Result<bool, Unprintable> {
+        self.next().map_or(Ok(false), |row| print(to, &row).map(|()| true))
+    }
+
+    fn left(&self) -> usize {
+        self.len()
     }
 }
 
@@ -60,7 +72,7 @@ pub enum Unprinted {
     NoPlace,
     /// A row, or what stands around them, has no JSON.
     #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Json(#[from] Unprintable),
 }
 
 impl Content {
@@ -70,20 +82,36 @@ impl Content {
         member: &str,
         rows: Vec<T>,
     ) -> Result<Content, Unprinted> {
-        let mut head = serde_json::to_vec(around)?;
+        let mut printed = Vec::with_capacity(PIECE_BYTES_MAX);
+        print(&mut printed, around)?;
         // Within a string the quotes would be escaped: only a member's name is written like this.
         let name = format!("\"{member}\":[");
         let empty = format!("{name}]");
-        let mut places = head.windows(empty.len());
+        let mut places = printed.windows(empty.len());
         let place = places.position(|bytes| bytes == empty.as_bytes()).ok_or(Unprinted::NoPlace)?;
-        let tail = Some(head.split_off(place.saturating_add(name.len())));
-        let printed = BytesMut::from(&*head);
-        let mut list = Listed { printed, rows: Box::new(rows.into_iter()), any: false, tail };
+        let tail = Some(printed.split_off(place.saturating_add(name.len())));
+        let rows = Box::new(rows.into_iter());
+        let mut list = Listed { printed, rows, any: false, tail, given: 0, held: None };
         list.print()?;
         if list.tail.is_none() && list.printed.len() <= PIECE_BYTES_MAX {
-            return Ok(Content::Whole(list.printed.freeze()));
+            return Ok(Content::Whole(Bytes::from(list.printed)));
         }
         Ok(Content::Listed(Box::new(list)))
+    }
+
+    /// The rows that wait for the reader and are not counted yet; `None` where none do.
+    pub(super) fn uncounted(&self) -> Option<usize> {
+        match self {
+            Content::Listed(list) if list.held.is_none() => Some(list.rows.left()),
+            _ => None,
+        }
+    }
+
+    /// Counts its rows for as long as they wait; what is sent whole has none that do.
+    pub(super) fn count(&mut self, held: Held) {
+        if let Content::Listed(list) = self {
+            list.held = Some(held);
+        }
     }
 
     /// Whether nothing is said.
@@ -94,12 +122,12 @@ impl Content {
 
 impl Listed {
     /// Prints rows until there is more than a piece, or all.
-    fn print(&mut self) -> serde_json::Result<()> {
+    fn print(&mut self) -> Result<(), Unprintable> {
         while self.printed.len() <= PIECE_BYTES_MAX {
             let Some(tail) = self.tail.take() else { break };
             let begins = self.printed.len();
             if self.any {
-                self.printed.put_u8(b',');
+                self.printed.push(b',');
             }
             if self.rows.print_next(&mut self.printed)? {
                 (self.any, self.tail) = (true, Some(tail));
@@ -112,10 +140,21 @@ impl Listed {
     }
 
     /// The next piece; `None` after the last.
-    pub(super) fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
-        self.print()?;
-        let piece = self.printed.split_to(self.printed.len().min(PIECE_BYTES_MAX));
-        Ok(Some(piece.freeze()).filter(|piece| !piece.is_empty()))
+    pub(super) fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        self.print().map_err(io::Error::other)?;
+        self.given = self.given.saturating_add(1);
+        let rest = self.printed.split_off(self.printed.len().min(PIECE_BYTES_MAX));
+        let piece = Bytes::from(std::mem::replace(&mut self.printed, rest));
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    }
+
+    /// Whether others are to have their turn now. Asked again, it goes on.
+    const fn turn_is_over(&mut self) -> bool {
+        let over = self.given >= PIECES_A_TURN;
+        if over {
+            self.given = 0;
+        }
+        over
     }
 }
 
@@ -131,11 +170,20 @@ impl Body for Content {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let over = match &mut *self {
+            Content::Whole(_) => false,
+            Content::Listed(list) => list.turn_is_over(),
+            Content::Packed(packed) => packed.list_mut().turn_is_over(),
+        };
+        if over {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let piece = match &mut *self {
             Content::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|all| !all.is_empty())),
-            Content::Listed(list) => list.piece().map_err(io::Error::from),
+            Content::Listed(list) => list.piece(),
             Content::Packed(list) => list.piece(),
         };
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)).transpose())
@@ -162,6 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::api::wire::print::printed;
 
     #[derive(Serialize)]
     struct Page {
@@ -186,8 +235,20 @@ mod tests {
     fn pieces(mut content: Content) -> (Vec<Bytes>, bool) {
         let exact = content.size_hint().exact().is_some();
         let (mut pieces, mut cx) = (Vec::new(), Context::from_waker(std::task::Waker::noop()));
-        while let Poll::Ready(Some(frame)) = Pin::new(&mut content).poll_frame(&mut cx) {
-            pieces.push(frame.unwrap().into_data().unwrap());
+        let mut in_a_row = 0;
+        loop {
+            match Pin::new(&mut content).poll_frame(&mut cx) {
+                Poll::Ready(Some(frame)) => {
+                    pieces.push(frame.unwrap().into_data().unwrap());
+                    in_a_row += 1;
+                    assert!(in_a_row <= PIECES_A_TURN, "nobody else has a turn");
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    assert!(in_a_row > 0, "nothing goes on");
+                    in_a_row = 0;
+                }
+            }
         }
         assert!(content.is_end_stream());
         (pieces, exact)
@@ -202,7 +263,7 @@ mod tests {
             )
         ) {
             let rows: Vec<String> = sizes.iter().map(|size| "\"".repeat(*size / 2)).collect();
-            let whole = serde_json::to_vec(&page(rows.clone())).unwrap();
+            let whole = printed(&page(rows.clone()), 0).unwrap();
             let (pieces, exact) = pieces(listed(page(rows)));
             prop_assert_eq!(exact, whole.len() <= PIECE_BYTES_MAX);
             prop_assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BYTES_MAX));
@@ -213,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_fits_one_piece_is_sent_whole_and_nothing_is_beside_it() {
-        let spare = PIECE_BYTES_MAX - serde_json::to_vec(&page(vec![String::new()])).unwrap().len();
+        let spare = PIECE_BYTES_MAX - printed(&page(vec![String::new()]), 0).unwrap().len();
         for (size, whole) in [(spare - 1, true), (spare, true), (spare + 1, false)] {
             let (pieces, exact) = pieces(listed(page(vec!["x".repeat(size)])));
             assert_eq!((exact, pieces.len()), (whole, if whole { 1 } else { 2 }));

@@ -11,12 +11,12 @@ use super::wire::tape::{CandlesJson, PublicTradeJson, PublicTradesJson, StatsJso
 use super::wire::{Text, Timestamp};
 use crate::engine::clock;
 use crate::exchange::command::Direction;
-use crate::exchange::units::{SettlementPrice, TimeMs};
+use crate::exchange::units::{LotsSum, SettlementPrice, TimeMs};
 use crate::projection::tape::Interval;
 
 /// Pages of trades.
 const TRADES_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::Refused };
-/// Most candles of one answer: they are made while the read model's writer waits.
+/// Most candles of one answer.
 const CANDLES_MAX: i64 = 1000;
 /// Candles where no beginning is asked for: a chart's width.
 const CANDLES_STANDARD: i64 = 100;
@@ -41,7 +41,7 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let id = form.path("marketId", parse::market_id);
     let id = form.finish(id)?;
-    let (sequence, stats) = call.look(|view| {
+    let (sequence, (mut stats, minutes, day_ago)) = call.look(|view| {
         let market = public_market(view, id)?.no;
         let price = |direction, bound| {
             let best = view.depth.best(market, direction);
@@ -49,9 +49,9 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
         };
         // Before 1970 and a day nothing traded either.
         let day_ago = TimeMs::new(view.time().get().saturating_sub(DAY_MS)).unwrap_or_default();
-        Ok(StatsJson {
+        let stats = StatsJson {
             market_id: Text(id),
-            volume_24h: Text(view.tape.volume_after(market, day_ago)),
+            volume_24h: Text(LotsSum::ZERO),
             volume: Text(view.tape.volume(market)),
             trades: view.tape.trades_count(market) as u64,
             open_interest: Text(view.positions.open_interest(market)),
@@ -59,8 +59,10 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
             best_bid: price(Direction::Up, SettlementPrice::ZERO),
             best_ask: price(Direction::Down, SettlementPrice::ONE),
             timestamp: Timestamp(view.time()),
-        })
+        };
+        Ok((stats, view.tape.minutes(market), day_ago))
     })?;
+    stats.volume_24h = Text(minutes.volume_after(day_ago)?);
     Reply::ok(sequence, &stats)
 }
 
@@ -129,10 +131,11 @@ pub fn candles(call: &Call) -> Result<Reply, Problem> {
     let length = named.map_or(Interval::Day, |(_, length)| length);
     let range = Range::read(&mut form, length, clock::now());
     let (id, ((name, length), range)) = form.finish(id.zip(named.zip(range)))?;
-    let (sequence, bars) = call.look(|view| {
+    let (sequence, chart) = call.look(|view| {
         let market = public_market(view, id)?.no;
-        Ok(view.tape.bars(market, length, range.from, range.count))
+        Ok(view.tape.chart(market, length, range.from, range.count))
     })?;
+    let bars = chart.bars()?;
     let candles = CandlesJson::of(id, name, (range.from, range.to), &bars);
     Reply::list(sequence, candles, "candles", |all| &mut all.candles)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::exchange::units::Sequence;
 use crate::journal::pages::PageStore;
 use crate::journal::snapshot::Point;
-use crate::journal::store::StoreError;
+use crate::journal::store::{Step, StoreError};
 use crate::projection::history::shelf::Shelf;
 use crate::projection::history::{History, HistoryError, PageKey, ROWS_PER_PAGE};
 
@@ -22,8 +22,8 @@ const VOUCHED: u8 = 0;
 /// Why history up to a record cannot be vouched for.
 #[derive(Debug, thiserror::Error)]
 pub enum NotVouched {
-    /// Something could not be put on the shelf since the start.
-    #[error("HISTORY_FAILED: a page could not be put away; the next start makes it anew")]
+    /// Something could not be put on the shelf, or read there, since the start.
+    #[error("HISTORY_FAILED: a page could not be put away or read; the next start makes it anew")]
     Failed,
     /// The shelf fails.
     #[error("HISTORY_STORE: {0}")]
@@ -48,8 +48,8 @@ struct Kept {
 }
 
 impl HistoryStore {
-    /// The history of a data directory whose journal is open. What cannot be opened is taken away
-    /// and begun anew: the journal has it all.
+    /// The history of a data directory whose journal is open. What cannot be opened, or was found
+    /// damaged, is taken away and begun anew: the journal has it all.
     ///
     /// # Errors
     /// No place can be made for it.
@@ -62,6 +62,11 @@ impl HistoryStore {
     /// # Errors
     /// As [`open`](HistoryStore::open).
     pub fn open_paged(data: &Path, rows: NonZeroU32) -> Result<HistoryStore, StoreError> {
+        if PageStore::is_damaged(data) {
+            tracing::warn!("history was found damaged; it is made anew from the whole journal");
+            let removing = |error| StoreError::new(Step::Remove, error);
+            PageStore::remove(data).map_err(removing)?;
+        }
         let pages = PageStore::open(data).or_else(|error| {
             tracing::error!(
                 %error, "history cannot be opened; it is made anew from the whole journal"
@@ -150,8 +155,8 @@ impl Kept {
         if !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
-                "a page of history could not be put away: parts of it cannot be read until a \
-                 restart makes them anew"
+                "a page of history could not be put away or read: parts of it cannot be read until \
+                 a restart makes them anew"
             );
         }
     }
@@ -173,6 +178,10 @@ impl Shelf for Kept {
     }
 
     fn failed(&self, error: &HistoryError) {
-        self.fail(error);
+        // What could not be put away is missing, and a closed store has lost nothing.
+        let known = self.failed.load(Ordering::Acquire);
+        if !known && self.pages.damaged().is_ok() {
+            self.fail(error);
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, select};
 
+use super::TRIAL_MEETS_MAX;
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
@@ -82,11 +83,13 @@ impl Matcher {
             return;
         }
         let Some(Trial { tried, once, told }) = self.held.take() else { return };
-        let effects = exchange.trial(tried, once, time);
+        let effects = exchange.trial(tried, once, time, TRIAL_MEETS_MAX);
         let sequence = exchange.sequence().next();
-        let effects = effects.as_deref().map_err(|broken| *broken);
-        let applied = effects.map(|effects| Applied { sequence, time, effects });
-        told(&self.projector.read_model.read(), applied.as_ref().map_err(|broken| *broken));
+        let applied = effects.as_ref().map(Option::as_deref).map_err(|broken| *broken).transpose();
+        let applied =
+            applied.map(|effects| effects.map(|effects| Applied { sequence, time, effects }));
+        let came = applied.as_ref().map(|applied| applied.as_ref().map_err(|broken| *broken));
+        told(&self.projector.read_model.read(), came);
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.

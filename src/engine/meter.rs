@@ -170,7 +170,7 @@ fn result_of(refused: Reject) -> usize {
 }
 
 /// The kinds of commands, at the places that [`kind`] gives.
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 28] = [
     "open_venue",
     "create_user",
     "add_key",
@@ -198,6 +198,7 @@ const KINDS: [&str; 27] = [
     "set_user_mode",
     "set_exposure_limit",
     "convert",
+    "take_fees",
 ];
 
 /// A command's place in [`KINDS`]; the clock's own is in none, as nobody asked.
@@ -230,6 +231,7 @@ const fn kind(command: &Command) -> usize {
         Command::SetUserMode { .. } => 24,
         Command::SetExposureLimit { .. } => 25,
         Command::Convert(_) => 26,
+        Command::TakeFees { .. } => 27,
         Command::AdvanceClock => usize::MAX,
     }
 }

@@ -54,6 +54,10 @@ pub const INTAKE_MAX: usize = 8_192;
 /// blocks it answers one of them at most while commands are waiting.
 pub const TRIALS_MAX: usize = 256;
 
+/// Most resting orders that a trial may meet: everybody waits for it, and unlike the command it can be
+/// asked again and again, since it uses nothing up.
+pub const TRIAL_MEETS_MAX: usize = 1000;
+
 /// A caller's handle on a running engine. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine(Arc<Reached>);
@@ -206,12 +210,13 @@ impl Engine {
             return Err(Refusal::JournalUnavailable(reason));
         }
         let (shows, seen) = oneshot::channel();
-        let told: Told = Box::new(move |view, applied| {
+        let told: Told = Box::new(move |view, came| {
+            let told = came.map(|applied| tell(view, applied));
             // The caller may have gone away meanwhile.
-            drop(shows.send(tell(view, applied)));
+            drop(shows.send(told.ok_or(Refusal::OutOfReach)));
         });
         match self.0.trials.try_send(Trial { tried, once, told }) {
-            Ok(()) => seen.await.map_err(|_| self.0.halt.not_taken()),
+            Ok(()) => seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken())),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
         }

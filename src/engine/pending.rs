@@ -126,8 +126,8 @@ pub struct Pending {
 }
 
 /// What is made of a trial's effects, on the matcher's thread and with the read model as it is
-/// before them; everybody waits for it.
-pub type Told = Box<dyn FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) + Send>;
+/// before them; everybody waits for it. `None` is for what could meet too many orders.
+pub type Told = Box<dyn FnOnce(&ReadModel, Option<Result<&Applied<'_>, Broken>>) + Send>;
 
 /// A command that is only tried: it is not journaled and changes nothing.
 pub struct Trial {
@@ -252,6 +252,9 @@ pub enum Refusal {
     /// The command is larger than a journal record can be.
     #[error("the command is too large to be journaled")]
     TooLarge,
+    /// More orders could be met than a trial may meet.
+    #[error("this could meet more orders than a trial may")]
+    OutOfReach,
     /// The intake is closed until a restart.
     #[error("{0}")]
     JournalUnavailable(HaltReason),

@@ -378,11 +378,12 @@ impl Running {
             drop(archiver.join());
             board.status()
         });
-        // The archiver has read it to its end.
-        drop(left);
+        // Before the journal: whoever has that open may take away what of history is locked.
         if let Some(history) = history {
             history.close();
         }
+        // The archiver has read it to its end.
+        drop(left);
         let results = whole.as_ref().map(|replayer| replayer.results().hash);
         let digest = whole.map(|replayer| replayer.exchange().digest()).transpose()?;
         Ok(Stopped { sequence, digest, results, halted: engine.halted(), archive })

@@ -333,6 +333,13 @@ pub enum Command {
         /// More than zero.
         amount: Money,
     },
+    /// Moves fees that trading has earned the operator to an account, an operator's.
+    TakeFees {
+        /// Account.
+        user: UserNo,
+        /// More than zero.
+        amount: Money,
+    },
     /// Creates a category.
     CreateCategory(CategoryDraft),
     /// Creates an event.

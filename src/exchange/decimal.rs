@@ -6,8 +6,6 @@
     reason = "digits within the bounds of their types: divided, or checked where they are summed"
 )]
 
-use std::fmt;
-
 use super::units::UnitError;
 
 /// Reads digits, optionally `.` and 1 to `decimals` digits, as an integer of the smallest unit.
@@ -35,60 +33,117 @@ pub(super) fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitErro
     Ok(value)
 }
 
-/// Writes an integer of the smallest unit as a plain decimal: at least `decimals_min` decimals,
-/// no padding beyond. Answers are full of these, so nothing is allocated, and the common sizes are
-/// divided in 64 bits.
-pub(super) fn write_decimal(
-    f: &mut fmt::Formatter<'_>,
-    value: u128,
-    decimals: u32,
-    decimals_min: usize,
-) -> fmt::Result {
-    let scale = 10_u64.pow(decimals);
-    let Ok(value) = u64::try_from(value) else {
-        // Only sums over everybody are so large: the whole part comes apart from the rest.
-        let (whole, rest) = (value / u128::from(scale), value % u128::from(scale));
-        write!(f, "{whole}")?;
-        let rest = u64::try_from(rest).unwrap_or_default();
-        let rest = DecimalText::new(rest, decimals, decimals_min);
-        // Without the zero before its point.
-        return f.write_str(rest.as_str().get(1..).unwrap_or_default());
-    };
-    f.write_str(DecimalText::new(value, decimals, decimals_min).as_str())
+/// A number that is shown as a plain decimal.
+pub trait Decimal {
+    /// As it is shown.
+    fn decimal(&self) -> DecimalText;
 }
 
-/// A decimal's digits, gathered from the last to the first so that they are written at once.
-struct DecimalText {
+/// Has these numbers displayed as the decimals that they are.
+macro_rules! displayed {
+    ($($number:ty),+) => {
+        $(impl std::fmt::Display for $number {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(Decimal::decimal(self).as_str())
+            }
+        })+
+    };
+}
+pub(super) use displayed;
+
+/// A plain decimal, gathered from its last digit to its first so that it is written at once:
+/// answers are full of these, so nothing is allocated.
+#[derive(Clone, Copy)]
+pub struct DecimalText {
     bytes: [u8; DecimalText::BYTES],
     from: usize,
 }
 
 impl DecimalText {
-    /// Twenty digits, and a zero and a point before the last of them.
-    const BYTES: usize = 24;
+    /// The 39 digits of the largest integer, a zero and a point before the last of them, a sign;
+    /// and a quotation mark on either side.
+    const BYTES: usize = 44;
+    /// Where it ends, with a quotation mark already after it.
+    const END: usize = DecimalText::BYTES - 1;
+    const EMPTY: DecimalText =
+        DecimalText { bytes: [b'"'; DecimalText::BYTES], from: DecimalText::END };
 
-    fn new(value: u64, decimals: u32, decimals_min: usize) -> DecimalText {
+    /// An integer of the smallest unit: at least `decimals_min` decimals, no padding beyond.
+    pub(super) fn new(value: u128, decimals: u32, decimals_min: u32) -> DecimalText {
+        let mut text = DecimalText::EMPTY;
         let scale = 10_u64.pow(decimals);
-        let (mut whole, mut fraction) = (value / scale, value % scale);
-        let mut text = DecimalText { bytes: [0; Self::BYTES], from: Self::BYTES };
-        let mut kept = decimals as usize;
+        // The common sizes are divided in 64 bits; only sums over everybody are larger.
+        if let Ok(value) = u64::try_from(value) {
+            text.put_fraction(value % scale, decimals, decimals_min);
+            text.put_integer(value / scale);
+            return text;
+        }
+        let (mut whole, rest) = (value / u128::from(scale), value % u128::from(scale));
+        text.put_fraction(u64::try_from(rest).unwrap_or_default(), decimals, decimals_min);
+        while whole >= u128::from(u64::MAX) {
+            text.put_digit(u64::try_from(whole % 10).unwrap_or_default());
+            whole /= 10;
+        }
+        text.put_integer(u64::try_from(whole).unwrap_or_default());
+        text
+    }
+
+    /// An integer.
+    pub fn of_integer(value: u64) -> DecimalText {
+        let mut text = DecimalText::EMPTY;
+        text.put_integer(value);
+        text
+    }
+
+    /// The same with a sign before it, if it is to have one.
+    #[must_use]
+    pub fn negative(mut self, negative: bool) -> DecimalText {
+        if negative {
+            self.put(b'-');
+        }
+        self
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        // Digits, a point and a sign.
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// The bytes of its text, which are ASCII.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(self.from..DecimalText::END).unwrap_or_default()
+    }
+
+    /// The same between quotation marks.
+    pub fn quoted(&self) -> &[u8] {
+        self.bytes.get(self.from.saturating_sub(1)..).unwrap_or_default()
+    }
+
+    fn put_fraction(&mut self, mut fraction: u64, decimals: u32, decimals_min: u32) {
+        let mut kept = decimals;
+        if fraction == 0 {
+            kept = decimals_min;
+        }
         while kept > decimals_min && fraction.is_multiple_of(10) {
             fraction /= 10;
             kept -= 1;
         }
         for _ in 0..kept {
-            text.put_digit(fraction % 10);
+            self.put_digit(fraction % 10);
             fraction /= 10;
         }
         if kept > 0 {
-            text.put(b'.');
+            self.put(b'.');
         }
-        text.put_digit(whole % 10);
+    }
+
+    fn put_integer(&mut self, mut whole: u64) {
+        self.put_digit(whole % 10);
         while whole >= 10 {
             whole /= 10;
-            text.put_digit(whole % 10);
+            self.put_digit(whole % 10);
         }
-        text
     }
 
     fn put_digit(&mut self, digit: u64) {
@@ -100,11 +155,5 @@ impl DecimalText {
         if let Some(place) = self.bytes.get_mut(self.from) {
             *place = byte;
         }
-    }
-
-    fn as_str(&self) -> &str {
-        let written = self.bytes.get(self.from..).unwrap_or_default();
-        // Digits and a point.
-        std::str::from_utf8(written).unwrap_or_default()
     }
 }

@@ -157,6 +157,13 @@ pub enum Effect {
         /// How much.
         amount: Money,
     },
+    /// Fees went to an account; they had been the operator's outside all accounts.
+    FeesTaken {
+        /// Account.
+        user: UserNo,
+        /// How much.
+        amount: Money,
+    },
     /// An account's money, as it stands now.
     AccountChanged {
         /// Account.

@@ -14,10 +14,8 @@
 //! which covers it for the first `S` fills: for all of them if the order began with no more than
 //! `S` lots. Past those, a fill costs what the formula says or what is left, if that is less.
 
-use std::fmt;
-
 use super::command::Direction;
-use super::decimal::{parse_scaled, write_decimal};
+use super::decimal::{Decimal, DecimalText, displayed, parse_scaled};
 use super::invariant::Broken;
 use super::orders::Backing;
 use super::units::{Lots, Money, Overflow, TICKS_PER_UNIT, Tick, UnitError};
@@ -70,11 +68,13 @@ impl FeeRate {
     }
 }
 
-impl fmt::Display for FeeRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_decimal(f, u128::from(self.0), 4, 4)
+impl Decimal for FeeRate {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(u128::from(self.0), 4, 4)
     }
 }
+
+displayed!(FeeRate);
 
 /// Price x (1 - price), in square ticks: 99..=2500.
 const fn spread(price: Tick) -> u32 {

@@ -263,7 +263,7 @@ pub struct Ledger {
     /// Nothing for a market in which nobody ever held contracts.
     markets: Vec<Option<Box<Holders>>>,
     net_deposits: MoneySum,
-    /// What trading has cost, and what converted sets have left: the operator's.
+    /// What trading has cost, and what converted sets have left: the operator's, until taken.
     fees: MoneySum,
 }
 
@@ -304,7 +304,7 @@ impl Ledger {
         self.net_deposits
     }
 
-    /// All fees paid, and all that is left of converted sets.
+    /// All fees paid, and all that is left of converted sets, less what was taken of it.
     pub const fn fees(&self) -> MoneySum {
         self.fees
     }
@@ -328,6 +328,20 @@ impl Ledger {
         self.net_deposits = self.net_deposits.minus(amount)?;
         let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
         account.available = account.available.take(amount)?;
+        Ok(())
+    }
+
+    /// Moves fees to an account.
+    pub fn take_fees(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
+        self.fees = self.fees.minus(amount)?;
+        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+        account.available = account.available.plus(amount)?;
+        Ok(())
+    }
+
+    /// Counts what the user's contracts cost in markets that are not here, too.
+    pub fn set_costs(&mut self, user: UserNo, all: MoneySum) -> Result<(), Broken> {
+        *self.costs.get_mut(user.index()).ok_or(Broken::Dangling)? = all;
         Ok(())
     }
 

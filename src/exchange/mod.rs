@@ -11,7 +11,7 @@
 pub mod rules;
 pub mod script;
 pub mod units;
-mod decimal;
+pub mod decimal;
 pub mod ids;
 pub mod command;
 pub mod effect;
@@ -156,7 +156,8 @@ impl Exchange {
         self.orders.count()
     }
 
-    /// All fees that trades have cost, which are the operator's.
+    /// What trades have cost and converted sets have left, the operator's, as far as it was not
+    /// taken.
     pub const fn fees(&self) -> MoneySum {
         self.ledger.fees()
     }
@@ -188,7 +189,7 @@ impl Exchange {
         self.time = record.time;
         let at = Stamp { sequence: record.sequence, time: record.time };
         let effects_before = effects.len();
-        let came = self.carry_out(record, at, effects);
+        let came = self.carry_out(record, &record.command, at, effects);
         // After it, so that a trial of the record, which forgets nothing, sees what it saw.
         self.forget_repeats(at.time);
         match came {
@@ -203,10 +204,11 @@ impl Exchange {
     }
 
     /// Does what a record asks, unless it was done before under the same name, and keeps in mind
-    /// under which name it was done.
+    /// under which name it was done. The command is the record's; an excerpt has other numbers.
     fn carry_out(
         &mut self,
         record: &Record,
+        command: &Command,
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
@@ -219,7 +221,7 @@ impl Exchange {
             return Ok(());
         }
         self.admit_names(record)?;
-        self.dispatch(&record.command, at, effects)?;
+        self.dispatch(command, at, effects)?;
         // An order that was refused or never taken has no name; see `Repeats`.
         if effects.len() != before {
             self.remember(record, at)?;
@@ -258,6 +260,7 @@ impl Exchange {
             C::RevokeKey { user, key } => self.revoke_key(*user, *key, effects),
             C::Deposit { user, amount } => self.deposit(*user, *amount, effects),
             C::Withdraw { user, amount } => self.withdraw_money(*user, *amount, effects),
+            C::TakeFees { user, amount } => self.take_fees(*user, *amount, effects),
             C::CreateCategory(draft) => self.create_category(draft, effects),
             C::CreateEvent(draft) => self.create_event(draft, effects),
             C::CreateMarket(draft) => self.create_market(draft, at, effects),

@@ -96,6 +96,9 @@ pub enum Reject {
     /// Not enough available money.
     #[error("not enough available money")]
     InsufficientFunds,
+    /// More fees than there are.
+    #[error("trading has not earned that much, or it was taken before")]
+    InsufficientFees,
     /// The order would expose the user to more than the operator allows.
     #[error("the order exceeds what this user may be exposed to")]
     ExposureLimit,
@@ -112,7 +115,7 @@ pub enum Reject {
 
 impl Reject {
     /// Every refusal, in order of precedence.
-    pub const ALL: [Reject; 34] = [
+    pub const ALL: [Reject; 35] = [
         Reject::VenueNotOpen,
         Reject::VenueAlreadyOpen,
         Reject::IdempotencyKeyReused,
@@ -143,6 +146,7 @@ impl Reject {
         Reject::ReduceOnlyExceeded,
         Reject::InsufficientContracts,
         Reject::InsufficientFunds,
+        Reject::InsufficientFees,
         Reject::ExposureLimit,
         Reject::PostOnlyWouldCross,
         Reject::DepositLimit,
@@ -182,6 +186,7 @@ impl Reject {
             Reject::ReduceOnlyExceeded => "REDUCE_ONLY_EXCEEDED",
             Reject::InsufficientContracts => "INSUFFICIENT_CONTRACTS",
             Reject::InsufficientFunds => "INSUFFICIENT_FUNDS",
+            Reject::InsufficientFees => "INSUFFICIENT_FEES",
             Reject::ExposureLimit => "EXPOSURE_LIMIT",
             Reject::PostOnlyWouldCross => "POST_ONLY_WOULD_CROSS",
             Reject::DepositLimit => "DEPOSIT_LIMIT",

@@ -7,6 +7,7 @@
 //! counts. How many of a user's are held is bounded: a day is promised for each, so whoever has
 //! used up the bound is refused new ones, and nobody's are forgotten early.
 
+mod excerpt;
 mod image;
 
 use std::collections::VecDeque;

@@ -9,6 +9,8 @@
 //! The excerpt numbers users and orders anew, from zero, because the tables of an exchange are as
 //! long as their largest number; what it says is told in the venue's own numbers again.
 
+pub mod several;
+
 use rustc_hash::FxHashMap;
 
 use super::book::Book;
@@ -23,9 +25,6 @@ use super::orders::Order;
 use super::standing::Standing;
 use super::units::{Lots, Sequence, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};
-
-/// The one market of an excerpt.
-const HERE: MarketNo = MarketNo(0);
 
 /// What can be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +57,8 @@ impl From<Tried> for Command {
 
 impl Exchange {
     /// The effects that a record with this command would have, were it the next and stamped `time`
-    /// (or with the time of the last record, if that is later). Costs as much as the command.
+    /// (or with the time of the last record, if that is later); `None` if it could meet more orders
+    /// than `met_max`. Costs as much as the command.
     ///
     /// # Errors
     /// [`Broken`] if the state contradicts itself.
@@ -67,36 +67,44 @@ impl Exchange {
         tried: Tried,
         once: Option<Box<Once>>,
         time: TimeMs,
-    ) -> Result<Vec<Effect>, Broken> {
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
         let command = Command::from(tried.clone());
         let record = Record { sequence: at.sequence, time: at.time, once, command };
-        match self.attempt(tried, &record, at) {
+        match self.attempt(tried, &record, at, met_max) {
             Ok(effects) => Ok(effects),
-            Err(Stop::Refused(reject)) => Ok(vec![Effect::Refused(reject)]),
+            Err(Stop::Refused(reject)) => Ok(Some(vec![Effect::Refused(reject)])),
             Err(Stop::Broken(broken)) => Err(broken),
         }
     }
 
     /// As `carry_out`, on an excerpt.
-    fn attempt(&self, tried: Tried, record: &Record, at: Stamp) -> Result<Vec<Effect>, Stop> {
+    fn attempt(
+        &self,
+        tried: Tried,
+        record: &Record,
+        at: Stamp,
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Stop> {
         if let Some(first) = self.done_before(record, at)? {
-            return Ok(vec![Effect::Repeated { first }]);
+            return Ok(Some(vec![Effect::Repeated { first }]));
         }
         self.admit_names(record)?;
         self.rules_in_force()?;
-        let mut effects = match tried {
+        let effects = match tried {
             Tried::Place(terms) => {
                 let (order, purse) = self.admit_placing(&terms, at)?;
-                Excerpt::of(self, order.market)?.place(&terms, &order, &purse, at)?
+                Excerpt::of(self).place(&terms, &order, &purse, at, met_max)?
             }
             Tried::Amend { user, order, price, quantity } => {
                 let amendment = self.admit_amending((user, order), price, quantity, at)?;
-                Excerpt::of(self, amendment.order.market)?.amend(&amendment, at)?
+                Excerpt::of(self).amend(&amendment, at, met_max)?
             }
         };
+        let Some(mut effects) = effects else { return Ok(None) };
         effects.extend(self.kept_until(record, at)?);
-        Ok(effects)
+        Ok(Some(effects))
     }
 }
 
@@ -104,25 +112,25 @@ impl Exchange {
 struct Excerpt<'a> {
     whole: &'a Exchange,
     part: Exchange,
-    market: MarketNo,
+    /// The whole's number of each market here.
+    markets: Vec<MarketNo>,
     /// The whole's number of each user here.
     users: Vec<UserNo>,
     /// The number here of each of the whole's users. Looked up, never walked.
     known: FxHashMap<UserNo, UserNo>,
     /// The whole's number of each order here.
     orders: Vec<OrderNo>,
+    /// The number here of each of the whole's orders. Looked up, never walked.
+    numbers: FxHashMap<OrderNo, OrderNo>,
 }
 
 impl<'a> Excerpt<'a> {
-    /// The market without orders or holders.
-    fn of(whole: &'a Exchange, market: MarketNo) -> Result<Excerpt<'a>, Broken> {
-        let state = whole.market_state(market)?;
-        let mut part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
-        // Nothing that an order does looks at the other markets of the event.
-        part.markets.push(Market { book: Book::default(), event: None, ..*state });
-        part.ledger.add_market();
-        let (users, orders) = (Vec::new(), Vec::new());
-        Ok(Excerpt { whole, part, market, users, known: FxHashMap::default(), orders })
+    /// Nothing yet but the rules.
+    fn of(whole: &'a Exchange) -> Excerpt<'a> {
+        let part = Exchange { rules: whole.rules.clone(), ..Exchange::new() };
+        let (users, markets, orders) = (Vec::new(), Vec::new(), Vec::new());
+        let (known, numbers) = (FxHashMap::default(), FxHashMap::default());
+        Excerpt { whole, part, markets, users, known, orders, numbers }
     }
 
     fn place(
@@ -131,28 +139,38 @@ impl<'a> Excerpt<'a> {
         order: &Order,
         purse: &Purse,
         at: Stamp,
-    ) -> Result<Vec<Effect>, Broken> {
-        self.take_in_met(order, at)?;
-        let owner = self.take_in_owner(order.user)?;
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Broken> {
+        if !self.take_in_met(order, at, met_max)? {
+            return Ok(None);
+        }
+        let owner = self.take_in_owner(order.user, order.market)?;
         let (order, purse) = (self.order(order)?, self.purse(purse)?);
         let terms = PlaceOrder {
             user: owner,
-            market: HERE,
+            market: order.market,
             copy_from: self.name(terms.copy_from)?,
             ..terms.clone()
         };
         let mut effects = Vec::new();
         self.part.carry_placing(&terms, order, purse, at, &mut effects)?;
-        self.told(effects)
+        self.told(effects).map(Some)
     }
 
-    fn amend(mut self, amendment: &Amendment, at: Stamp) -> Result<Vec<Effect>, Broken> {
+    fn amend(
+        mut self,
+        amendment: &Amendment,
+        at: Stamp,
+        met_max: usize,
+    ) -> Result<Option<Vec<Effect>>, Broken> {
         let Amendment { before, order, purse, kept_place } = amendment;
         self.take_in(before)?;
-        if !kept_place {
-            self.take_in_met(order, at)?;
+        let most = self.orders.len().saturating_add(met_max);
+        if !kept_place && !self.take_in_met(order, at, most)? {
+            return Ok(None);
         }
-        let before = self.part.order(self.number(before.no)?).ok_or(Broken::Dangling)?;
+        let number = self.numbers.get(&before.no).copied().ok_or(Broken::Dangling)?;
+        let before = self.part.order(number).ok_or(Broken::Dangling)?;
         let order = Order { no: before.no, ..self.order(order)? };
         // The order has one number, not two.
         self.orders.pop();
@@ -160,18 +178,35 @@ impl<'a> Excerpt<'a> {
             Amendment { before, order, purse: self.purse(purse)?, kept_place: *kept_place };
         let mut effects = Vec::new();
         self.part.carry_amending(&amendment, at, &mut effects)?;
-        self.told(effects)
+        self.told(effects).map(Some)
     }
 
     // -----------------------------------------------------------------------------------------
     // Cutting out.
 
+    /// Takes in a market without orders or holders, once.
+    fn market(&mut self, market: MarketNo) -> Result<MarketNo, Broken> {
+        if let Some(place) = self.markets.iter().position(|known| *known == market) {
+            return MarketNo::next(place).ok_or(Broken::Capacity);
+        }
+        let here = MarketNo::next(self.markets.len()).ok_or(Broken::Capacity)?;
+        let state = self.whole.market_state(market)?;
+        // Nothing that an order does looks at the other markets of the event.
+        self.part.markets.push(Market { book: Book::default(), event: None, ..*state });
+        self.part.ledger.add_market();
+        self.markets.push(market);
+        Ok(here)
+    }
+
     /// Takes in the resting orders that this one can meet: those that its limit reaches, until they
-    /// come to its quantity.
-    fn take_in_met(&mut self, order: &Order, at: Stamp) -> Result<(), Broken> {
+    /// come to its quantity. False where that would be more orders than this in all.
+    fn take_in_met(&mut self, order: &Order, at: Stamp, most: usize) -> Result<bool, Broken> {
         let (whole, wanted) = (self.whole, order.backing.remaining()?);
         let mut found = Lots::ZERO;
         for slot in whole.reachable(order)? {
+            if self.orders.len() >= most {
+                return Ok(false);
+            }
             let maker = whole.orders.get(slot)?;
             self.take_in(&maker)?;
             if maker.user != order.user && whole.gone(&maker, at.time)?.is_none() {
@@ -181,24 +216,24 @@ impl<'a> Excerpt<'a> {
                 break;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes in a resting order, at the end of its queue.
     fn take_in(&mut self, order: &Order) -> Result<(), Broken> {
-        self.take_in_owner(order.user)?;
+        self.take_in_owner(order.user, order.market)?;
         let order = self.order(order)?;
         let slot = self.part.orders.insert(&order)?;
-        let here = self.part.markets.first_mut().ok_or(Broken::Dangling)?;
-        here.book.push(&mut self.part.orders, slot)
+        let state = self.part.markets.get_mut(order.market.index()).ok_or(Broken::Dangling)?;
+        state.book.push(&mut self.part.orders, slot)
     }
 
-    /// Takes in a user with all that they have here, once.
-    fn take_in_owner(&mut self, user: UserNo) -> Result<UserNo, Broken> {
-        let purse = self.whole.purse(user, self.market)?;
+    /// Takes in a user with all that they have in a market, once.
+    fn take_in_owner(&mut self, user: UserNo, market: MarketNo) -> Result<UserNo, Broken> {
+        let purse = self.whole.purse(user, market)?;
         let purse = self.purse(&purse)?;
-        let here = self.user(user)?;
-        self.part.ledger.put(here, HERE, purse)?;
+        let (here, market) = (self.user(user)?, self.market(market)?);
+        self.part.ledger.put(here, market, purse)?;
         Ok(here)
     }
 
@@ -235,15 +270,16 @@ impl<'a> Excerpt<'a> {
     /// The order in the numbers of the excerpt, under a new number of its own.
     fn order(&mut self, order: &Order) -> Result<Order, Broken> {
         let (user, copy_from) = (self.user(order.user)?, self.name(order.copy_from)?);
-        let no = OrderNo(Sequence::new(self.orders.len() as u64));
-        self.orders.push(order.no);
-        Ok(Order { no, user, market: HERE, copy_from, ..*order })
+        let market = self.market(order.market)?;
+        Ok(Order { no: self.number(order.no), user, market, copy_from, ..*order })
     }
 
-    fn number(&self, order: OrderNo) -> Result<OrderNo, Broken> {
-        let place = self.orders.iter().position(|known| *known == order);
-        let place = place.ok_or(Broken::Dangling)?;
-        Ok(OrderNo(Sequence::new(place as u64)))
+    /// A number here for an order, or for a record, of the whole; the latest is that which counts.
+    fn number(&mut self, order: OrderNo) -> OrderNo {
+        let here = OrderNo(Sequence::new(self.orders.len() as u64));
+        self.orders.push(order);
+        self.numbers.insert(order, here);
+        here
     }
 
     // -----------------------------------------------------------------------------------------
@@ -253,35 +289,37 @@ impl<'a> Excerpt<'a> {
         effects.into_iter().map(|effect| self.tell(effect)).collect()
     }
 
-    /// An effect in the numbers of the whole. Placing and amending have no others.
+    /// An effect in the numbers of the whole. Placing, amending and cancelling have no others.
     fn tell(&self, mut effect: Effect) -> Result<Effect, Broken> {
         use Effect as E;
         match &mut effect {
             E::OrderAccepted { order, terms } => {
                 *order = self.whole_order(*order)?;
                 terms.user = self.whole_user(terms.user)?;
-                terms.market = self.market;
+                terms.market = self.whole_market(terms.market)?;
                 terms.copy_from = self.whole_name(terms.copy_from)?;
             }
             E::OrderAmended { order, user, market, .. }
             | E::OrderRested { order, user, market, .. }
             | E::OrderCancelled { order, user, market, .. } => {
                 *order = self.whole_order(*order)?;
-                (*user, *market) = (self.whole_user(*user)?, self.market);
+                (*user, *market) = (self.whole_user(*user)?, self.whole_market(*market)?);
             }
             E::TradeMade(Trade { market, taker, maker, .. }) => {
-                *market = self.market;
+                *market = self.whole_market(*market)?;
                 for Party { order, user, .. } in [taker, maker] {
                     (*order, *user) = (self.whole_order(*order)?, self.whole_user(*user)?);
                 }
             }
             E::PositionChanged { user, market, yes, no, .. } => {
-                (*user, *market) = (self.whole_user(*user)?, self.market);
+                (*user, *market) = (self.whole_user(*user)?, self.whole_market(*market)?);
                 for holding in [yes, no] {
                     holding.copy_from = self.whole_name(holding.copy_from)?;
                 }
             }
             E::AccountChanged { user, .. } => *user = self.whole_user(*user)?,
+            E::Repeated { first } => *first = self.whole_order(OrderNo(*first))?.0,
+            E::Refused(_) | E::AnswerKept { .. } => {}
             _ => return Err(Broken::Dangling),
         }
         Ok(effect)
@@ -289,6 +327,10 @@ impl<'a> Excerpt<'a> {
 
     fn whole_user(&self, user: UserNo) -> Result<UserNo, Broken> {
         self.users.get(user.index()).copied().ok_or(Broken::Dangling)
+    }
+
+    fn whole_market(&self, market: MarketNo) -> Result<MarketNo, Broken> {
+        self.markets.get(market.index()).copied().ok_or(Broken::Dangling)
     }
 
     fn whole_name(&self, user: Option<UserNo>) -> Result<Option<UserNo>, Broken> {

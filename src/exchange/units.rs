@@ -14,7 +14,7 @@ use std::num::NonZeroI64;
 
 use fixed::types::U64F64;
 
-use super::decimal::{parse_scaled, write_decimal};
+use super::decimal::{Decimal, DecimalText, displayed, parse_scaled};
 
 /// Lots in one contract: a lot is 0.000001 contract.
 pub const LOTS_PER_CONTRACT: u64 = 1_000_000;
@@ -91,9 +91,9 @@ impl Tick {
     }
 }
 
-impl fmt::Display for Tick {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SettlementPrice::from(*self).fmt(f)
+impl Decimal for Tick {
+    fn decimal(&self) -> DecimalText {
+        SettlementPrice::from(*self).decimal()
     }
 }
 
@@ -144,9 +144,9 @@ impl From<Tick> for SettlementPrice {
     }
 }
 
-impl fmt::Display for SettlementPrice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:02}", self.0 / TICKS_PER_UNIT, self.0 % TICKS_PER_UNIT)
+impl Decimal for SettlementPrice {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(u128::from(self.0), 2, 2)
     }
 }
 
@@ -205,9 +205,9 @@ impl Lots {
     }
 }
 
-impl fmt::Display for Lots {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_decimal(f, u128::from(self.0), 6, 0)
+impl Decimal for Lots {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(u128::from(self.0), 6, 0)
     }
 }
 
@@ -280,12 +280,9 @@ impl Money {
     }
 }
 
-impl fmt::Display for Money {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 0 {
-            f.write_str("-")?;
-        }
-        write_decimal(f, u128::from(self.0.unsigned_abs()), 8, 2)
+impl Decimal for Money {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(u128::from(self.0.unsigned_abs()), 8, 2).negative(self.0 < 0)
     }
 }
 
@@ -329,12 +326,9 @@ impl MoneySum {
     }
 }
 
-impl fmt::Display for MoneySum {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 0 {
-            f.write_str("-")?;
-        }
-        write_decimal(f, self.0.unsigned_abs(), 8, 2)
+impl Decimal for MoneySum {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(self.0.unsigned_abs(), 8, 2).negative(self.0 < 0)
     }
 }
 
@@ -368,9 +362,9 @@ impl LotsSum {
     }
 }
 
-impl fmt::Display for LotsSum {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_decimal(f, self.0, 6, 0)
+impl Decimal for LotsSum {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(self.0, 6, 0)
     }
 }
 
@@ -384,12 +378,12 @@ pub struct AveragePrice {
     pub quantity: Lots,
 }
 
-impl fmt::Display for AveragePrice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Decimal for AveragePrice {
+    fn decimal(&self) -> DecimalText {
         // One money unit over one lot is one tick, so the ratio in millionths is x 10_000.
         let numerator = u128::from(self.notional.0.unsigned_abs()) * 10_000;
         let millionths = div_half_even(numerator, u128::from(self.quantity.0)).unwrap_or(0);
-        write_decimal(f, millionths, 6, 2)
+        DecimalText::new(millionths, 6, 2)
     }
 }
 
@@ -450,9 +444,9 @@ impl Ratio {
     }
 }
 
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_decimal(f, u128::from(self.ten_thousandths()), 4, 0)
+impl Decimal for Ratio {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(u128::from(self.ten_thousandths()), 4, 0)
     }
 }
 
@@ -470,11 +464,13 @@ impl LockedOdds {
     }
 }
 
-impl fmt::Display for LockedOdds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_decimal(f, self.0, 4, 0)
+impl Decimal for LockedOdds {
+    fn decimal(&self) -> DecimalText {
+        DecimalText::new(self.0, 4, 0)
     }
 }
+
+displayed!(Tick, SettlementPrice, Lots, Money, MoneySum, LotsSum, AveragePrice, Ratio, LockedOdds);
 
 // ---------------------------------------------------------------------------------------------
 // Time and sequence

@@ -139,6 +139,21 @@ impl Exchange {
         Ok(self.tell_account(user, effects)?)
     }
 
+    pub(super) fn take_fees(
+        &mut self,
+        user: UserNo,
+        amount: Money,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), Stop> {
+        self.known_user(user)?;
+        if i128::from(amount.get()) > self.ledger.fees().get() {
+            return Err(Stop::Refused(Reject::InsufficientFees));
+        }
+        self.ledger.take_fees(user, amount)?;
+        effects.push(Effect::FeesTaken { user, amount });
+        Ok(self.tell_account(user, effects)?)
+    }
+
     pub(super) fn create_category(
         &mut self,
         draft: &CategoryDraft,

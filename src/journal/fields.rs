@@ -20,7 +20,7 @@ const CURRENCY_LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
 
 /// The record kinds of format version 1: number, version of the body, name. Numbers are never
 /// given twice.
-pub const KINDS: [(u16, u16, &str); 28] = [
+pub const KINDS: [(u16, u16, &str); 29] = [
     (1, 1, "open_venue"),
     (2, 1, "create_user"),
     (3, 1, "add_key"),
@@ -49,6 +49,7 @@ pub const KINDS: [(u16, u16, &str); 28] = [
     (26, 1, "set_user_mode"),
     (27, 1, "set_exposure_limit"),
     (28, 1, "convert"),
+    (29, 1, "take_fees"),
 ];
 
 /// Whether a kind has this number. They are dense.
@@ -87,6 +88,7 @@ pub const fn kind_of(command: &Command) -> u16 {
         Command::SetUserMode { .. } => 26,
         Command::SetExposureLimit { .. } => 27,
         Command::Convert(_) => 28,
+        Command::TakeFees { .. } => 29,
     }
 }
 
@@ -100,7 +102,9 @@ pub fn kind_name(kind: u16) -> &'static str {
 pub fn check(command: &Command) -> Result<(), BadField> {
     match command {
         Command::OpenVenue(rules) => venue(rules),
-        Command::Deposit { amount, .. } | Command::Withdraw { amount, .. } => positive(*amount),
+        Command::Deposit { amount, .. }
+        | Command::Withdraw { amount, .. }
+        | Command::TakeFees { amount, .. } => positive(*amount),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::Convert(Conversion { quantity, .. })
         | Command::AmendOrder { quantity: Some(quantity), .. } => {

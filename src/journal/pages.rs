@@ -13,6 +13,8 @@ use super::store::{Step, StoreError};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
+/// Stands in the folder once a page was found lost or damaged.
+const DAMAGED_FILE: &str = "damaged";
 /// sled's tree that holds the pages.
 const TREE: &str = "pages";
 /// sled moves leaves over a quarter of a segment to files that it never syncs. A leaf has at most
@@ -26,6 +28,7 @@ const CHECKSUM_BYTES: usize = 4;
 /// A data directory's pages.
 #[derive(Debug)]
 pub struct PageStore {
+    dir: PathBuf,
     open: RwLock<Option<Open>>,
 }
 
@@ -57,7 +60,8 @@ impl PageStore {
         let file = File::open(dir.join("db")).map_err(opening)?;
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        Ok(PageStore { open: RwLock::new(Some(Open { pages, _db: db, file })) })
+        let open = RwLock::new(Some(Open { pages, _db: db, file }));
+        Ok(PageStore { dir, open })
     }
 
     /// Takes the pages of a data directory away.
@@ -69,6 +73,22 @@ impl PageStore {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a page of a data directory was found lost or damaged.
+    pub fn is_damaged(data: &Path) -> bool {
+        PageStore::folder(data).join(DAMAGED_FILE).exists()
+    }
+
+    /// Remembers that a page was found lost or damaged.
+    ///
+    /// # Errors
+    /// The system's, or the pages are closed: then nothing is found any more, and nothing lost.
+    pub fn damaged(&self) -> Result<(), StoreError> {
+        self.on(Step::Mark, |_| {
+            let made = File::create(self.dir.join(DAMAGED_FILE));
+            made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
+        })
     }
 
     fn on<T>(

@@ -332,12 +332,7 @@ struct RevokeKeyV1 {
     key: u32,
 }
 #[derive(Encode, Decode)]
-struct DepositV1 {
-    user: u32,
-    amount: i64,
-}
-#[derive(Encode, Decode)]
-struct WithdrawV1 {
+struct TransferV1 {
     user: u32,
     amount: i64,
 }

@@ -74,6 +74,7 @@ pub struct Accounts {
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
     venue_mode: TradingMode,
     fees: MoneySum,
+    fees_taken: MoneySum,
 }
 
 impl Accounts {
@@ -137,6 +138,11 @@ impl Accounts {
         self.fees
     }
 
+    /// What of the fees operators have moved to their accounts.
+    pub const fn fees_taken(&self) -> MoneySum {
+        self.fees_taken
+    }
+
     fn standing_mut(&mut self, user: UserNo) -> Result<&mut Standing, Fault> {
         let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         Ok(&mut row.standing)
@@ -190,6 +196,10 @@ impl Accounts {
             Effect::AccountChanged { user, available, reserved } => {
                 let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(*user))?;
                 row.balance = Balance { available: *available, reserved: *reserved };
+                Ok(())
+            }
+            Effect::FeesTaken { amount, .. } => {
+                self.fees_taken = self.fees_taken.plus(*amount)?;
                 Ok(())
             }
             Effect::SetsSettled { surplus, .. } => {

@@ -25,7 +25,7 @@ const LOOKED_AT_PER_RECORD: usize = 64;
 pub enum Kept {
     /// An order that was placed or cancelled.
     Order(OrderRow),
-    /// An account's money after a deposit or a withdrawal.
+    /// An account's money after it came or went: a deposit, a withdrawal, fees taken.
     Balance(Balance),
     /// A user that was created or given another mode or limit.
     User(UserRow),
@@ -94,9 +94,9 @@ impl Kept {
                 // What the record itself did is in memory.
                 Kept::Order(view.orders.order(*user, *order).row().ok()??)
             }
-            Effect::Deposited { user, .. } | Effect::Withdrawn { user, .. } => {
-                Kept::Balance(view.accounts.user(*user)?.balance)
-            }
+            Effect::Deposited { user, .. }
+            | Effect::Withdrawn { user, .. }
+            | Effect::FeesTaken { user, .. } => Kept::Balance(view.accounts.user(*user)?.balance),
             Effect::UserCreated { user, .. }
             | Effect::UserModeSet { user, .. }
             | Effect::ExposureLimitSet { user, .. } => {

@@ -88,11 +88,6 @@ impl Fills {
         FillList { pages, kind: ListKind::All(left) }
     }
 
-    /// A user's fills in one market, which are these.
-    pub(super) fn in_market(&self, user: UserNo, chain: Chain) -> FillList {
-        FillList { pages: self.users.pages(user.0), kind: ListKind::InMarket(chain.walk()) }
-    }
-
     pub(super) fn add_user(&mut self, user: UserNo) -> Result<(), Fault> {
         self.users.add_owner(user.index())
     }
@@ -133,6 +128,12 @@ impl FillList {
     #[must_use]
     pub(super) fn of_order(self, chain: Chain) -> FillList {
         FillList { kind: ListKind::OfOrder(chain.walk()), ..self }
+    }
+
+    /// Of these fills, those in a market, which are these.
+    #[must_use]
+    pub(super) fn in_market(self, chain: Chain) -> FillList {
+        FillList { kind: ListKind::InMarket(chain.walk()), ..self }
     }
 
     /// None of them.

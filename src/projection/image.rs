@@ -9,6 +9,7 @@ use super::accounts::Accounts;
 use super::activity::Activity;
 use super::answers::Answers;
 use super::catalogue::Catalogue;
+use super::changes::Changes;
 use super::depth::Depth;
 use super::fault::Faults;
 use super::history::History;
@@ -72,6 +73,8 @@ impl ReadModel {
             // The questions are the catalogue's.
             search: _,
             answers,
+            // Nobody has been shown anything yet when it is read.
+            changes: _,
             watermark,
             time,
             faults,
@@ -113,7 +116,7 @@ impl ReadModel {
             catalogue,
             depth: Depth::read(sizes, source)?,
             orders: Orders::read(history.clone(), sizes, source)?,
-            positions: Positions::read(sizes, source)?,
+            positions: Positions::read(history.clone(), sizes, source)?,
             activity: Activity::read(history.clone(), sizes, source)?,
             statements: Statements::read(history.clone(), sizes, source)?,
             settlements: Settlements::read(history.clone(), sizes, source)?,
@@ -121,6 +124,7 @@ impl ReadModel {
             tape: Tape::read(history.clone(), sizes, source)?,
             search,
             answers: Answers::read(source)?,
+            changes: Changes::none(sizes.markets, sizes.users),
             watermark,
             time,
             faults,

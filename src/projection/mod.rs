@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod catalogue;
+pub mod changes;
 pub mod depth;
 pub mod quote;
 pub mod orders;
@@ -30,7 +31,8 @@ use crate::exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, Settlem
 use accounts::Accounts;
 use activity::Activity;
 use answers::{Answers, Kept};
-use catalogue::Catalogue;
+use catalogue::{Catalogue, MarketRow};
+use changes::Changes;
 use depth::Depth;
 use fault::{Fault, Faults};
 use history::History;
@@ -78,6 +80,8 @@ pub struct ReadModel {
     pub search: Search,
     /// What was answered to requests that may be repeated.
     pub answers: Answers,
+    /// When what is read most last changed.
+    pub changes: Changes,
     watermark: Sequence,
     time: TimeMs,
     faults: Faults,
@@ -93,6 +97,7 @@ impl ReadModel {
     pub fn on(history: &History) -> ReadModel {
         ReadModel {
             orders: Orders::on(history.clone()),
+            positions: Positions::on(history.clone()),
             activity: Activity::on(history.clone()),
             statements: Statements::on(history.clone()),
             settlements: Settlements::on(history.clone()),
@@ -129,7 +134,7 @@ impl ReadModel {
 
     /// The displayed probability of yes (semantics 3); one half for a market that does not exist.
     pub fn probability_of_yes(&self, market: MarketNo) -> Ratio {
-        self.quote(market).probability_of_yes()
+        self.quote_of(market).probability_of_yes()
     }
 
     /// A user's profit and loss, holdings valued at the displayed probabilities. O(positions).
@@ -141,11 +146,12 @@ impl ReadModel {
         let (mut cost, mut value) = (MoneySum::ZERO, MoneySum::ZERO);
         for row in self.positions.held(user) {
             cost = cost.plus(row.cost)?;
-            value = value.plus(self.quote(row.market).value(row.outcome, row.quantity)?)?;
+            value = value.plus(self.quote_of(row.market).value(row.outcome, row.quantity)?)?;
         }
         Ok(Pnl {
             deposited: self.performance.deposited(user),
             withdrawn: self.performance.withdrawn(user),
+            fees_taken: self.performance.fees_taken(user),
             realised: self.performance.total(user).realised,
             cost,
             value,
@@ -154,20 +160,22 @@ impl ReadModel {
         })
     }
 
-    fn quote(&self, market: MarketNo) -> Quote {
+    /// What a yes contract of a market is shown to be worth.
+    pub fn quote(&self, row: &MarketRow) -> Quote {
         use crate::exchange::command::Direction::{Down, Up};
-        let Some(row) = self.catalogue.market(market) else {
-            return Quote::At(SettlementPrice::HALF);
-        };
-        let (bid, ask) = (self.depth.best(market, Up), self.depth.best(market, Down));
-        Quote::of(row, bid, ask, self.depth.last_trade(market))
+        let (bid, ask) = (self.depth.best(row.no, Up), self.depth.best(row.no, Down));
+        Quote::of(row, bid, ask, self.depth.last_trade(row.no))
+    }
+
+    fn quote_of(&self, market: MarketNo) -> Quote {
+        let row = self.catalogue.market(market);
+        row.map_or(Quote::At(SettlementPrice::HALF), |row| self.quote(row))
     }
 
     /// What a user may lose: what is reserved, and what the contracts held cost. O(positions).
     pub fn exposure(&self, user: UserNo) -> MoneySum {
         let reserved = self.accounts.user(user).map_or(Money::ZERO, |row| row.balance.reserved);
-        let held = self.positions.of(user).into_iter().filter(|row| row.resolution.is_none());
-        let costs = held.map(|row| i128::from(row.cost.get()));
+        let costs = self.positions.held(user).map(|row| i128::from(row.cost.get()));
         MoneySum::new(costs.sum::<i128>().saturating_add(i128::from(reserved.get())))
     }
 
@@ -183,7 +191,7 @@ impl ReadModel {
         // Before the orders: those that end with this record are open ones still.
         let placed = |order| self.orders.placed(order);
         self.statements.fold(applied, placed, &mut self.faults);
-        let projections: [&mut dyn Projection; 10] = [
+        let projections: [&mut dyn Projection; 11] = [
             &mut self.accounts,
             &mut self.catalogue,
             &mut self.depth,
@@ -194,6 +202,7 @@ impl ReadModel {
             &mut self.performance,
             &mut self.tape,
             &mut self.search,
+            &mut self.changes,
         ];
         for projection in projections {
             projection.fold(applied, &mut self.faults);

@@ -3,32 +3,36 @@
 
 pub(super) mod image;
 mod list;
+mod marks;
 mod names;
 mod page;
+mod pool;
 mod row;
 mod standing;
+mod table;
+mod titles;
+mod traders;
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
-pub use list::{OrderIds, OrderList, Sought, SoughtFills};
+pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
 pub use row::{OrderRow, OrderStatus};
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use super::fills::{FillList, FillRow, Fills, Liquidity};
-use super::history::chain::Chain;
 use super::history::stream::{Row, Tail};
 use super::history::{History, PageKey};
 use crate::exchange::command::PlaceOrder;
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Sequence, TimeMs};
 use list::{ListKind, OrderPages, Search};
 use names::Names;
 use page::{Ending, OrderPage, Terms, with_endings};
 use standing::{Open, Standing};
+use traders::{Begins, InMarket, Traders};
 
 /// After all orders.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
@@ -44,13 +48,6 @@ struct UserOrders {
     /// What became of those in the tail.
     endings: Vec<u8>,
     names: Names,
-}
-
-/// What a user has in one market.
-#[derive(Debug, Clone, Copy, Default)]
-struct InMarket {
-    orders: Chain,
-    fills: Chain,
 }
 
 /// An order that the latest record ended.
@@ -69,7 +66,7 @@ pub struct Orders {
     open: Open,
     users: Vec<UserOrders>,
     /// By market, what each user has there.
-    markets: Vec<FxHashMap<UserNo, InMarket>>,
+    markets: Vec<Traders>,
     /// What became of orders whose page was put away before, by user and page.
     late: BTreeMap<(UserNo, u32), Vec<u8>>,
     late_count: u32,
@@ -98,12 +95,12 @@ impl Orders {
 
     /// Whether an order stands. O(1).
     pub fn stands(&self, order: OrderNo) -> bool {
-        self.open.get(order).is_some()
+        self.open.has(order)
     }
 
     /// When an order was placed that stands. O(1).
     pub(super) fn placed(&self, order: OrderNo) -> Option<TimeMs> {
-        self.open.get(order).map(|standing| standing.created_at)
+        self.open.placed(order)
     }
 
     /// An order of this user. Finding one that does not stand takes O(log n) pages.
@@ -143,23 +140,24 @@ impl Orders {
     /// A user's orders placed before this one, newest first. O(log n) pages, and those read.
     pub fn before(&self, user: UserNo, order: OrderNo) -> OrderList {
         let mut pages = self.pages(user);
-        pages.open = self.open.before(user, order).map(|(no, open)| (no, *open)).collect();
+        pages.open = self.open.before(user, order).collect();
+        pages.open.reverse();
         let left = pages.tail.count();
         OrderList { pages, kind: ListKind::All(left), before: Some(order) }
     }
 
     /// A user's orders in one market, newest first, whatever was placed elsewhere.
-    pub fn of_in(&self, user: UserNo, market: MarketNo) -> OrderList {
+    pub fn of_in(&self, user: UserNo, market: MarketNo) -> OrdersIn {
         self.before_in(user, market, ALL)
     }
 
     /// A user's orders in one market placed before this one, newest first.
-    pub fn before_in(&self, user: UserNo, market: MarketNo, order: OrderNo) -> OrderList {
+    pub fn before_in(&self, user: UserNo, market: MarketNo, order: OrderNo) -> OrdersIn {
         let mut pages = self.pages(user);
         let open = self.open.before(user, order).filter(|(_, open)| open.market == market);
-        pages.open = open.map(|(no, open)| (no, *open)).collect();
-        let walk = self.in_market(user, market).orders.walk();
-        OrderList { pages, kind: ListKind::InMarket(walk), before: Some(order) }
+        pages.open = open.collect();
+        pages.open.reverse();
+        OrdersIn { pages, begins: self.begins(user, market), before: order }
     }
 
     /// The ids of a user's orders, to be looked up by their numbers.
@@ -178,17 +176,13 @@ impl Orders {
     }
 
     /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
-    pub fn open_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = OrderRow> {
+    pub fn open_of(&self, user: UserNo) -> impl Iterator<Item = OrderRow> {
         self.open_before(user, ALL)
     }
 
     /// A user's open orders placed before this one, newest first.
-    pub fn open_before(
-        &self,
-        user: UserNo,
-        order: OrderNo,
-    ) -> impl DoubleEndedIterator<Item = OrderRow> {
-        let open = self.open.before(user, order).rev();
+    pub fn open_before(&self, user: UserNo, order: OrderNo) -> impl Iterator<Item = OrderRow> {
+        let open = self.open.before(user, order);
         open.map(|(no, standing)| standing.row(no, self.open.name(no)))
     }
 
@@ -198,8 +192,8 @@ impl Orders {
     }
 
     /// A user's fills in one market, newest first.
-    pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillList {
-        self.fills.in_market(user, self.in_market(user, market).fills)
+    pub fn fills_in(&self, user: UserNo, market: MarketNo) -> FillsIn {
+        FillsIn { fills: self.fills.of(user), begins: self.begins(user, market) }
     }
 
     /// The fills of an order of this user, newest first.
@@ -207,9 +201,11 @@ impl Orders {
         SoughtFills { sought: self.order(user, order), fills: self.fills.of(user) }
     }
 
-    fn in_market(&self, user: UserNo, market: MarketNo) -> InMarket {
-        let of_market = self.markets.get(market.index());
-        of_market.and_then(|users| users.get(&user)).copied().unwrap_or_default()
+    fn begins(&self, user: UserNo, market: MarketNo) -> Begins {
+        match self.markets.get(market.index()) {
+            Some(traders) => traders.begins(&self.history, market, user),
+            None => Begins::Here(InMarket::default()),
+        }
     }
 
     /// A user's orders as they are now, but for those that stand.
@@ -237,17 +233,26 @@ impl Orders {
             }
             Effect::MarketCreated { market, .. } => {
                 is_next(market.index(), self.markets.len())?;
-                self.markets.push(FxHashMap::default());
+                self.markets.push(Traders::default());
+                Ok(())
+            }
+            Effect::MarketMoved {
+                market,
+                to: MarketStatus::Settled | MarketStatus::Voided,
+                ..
+            } => {
+                let traders = self.markets.get_mut(market.index());
+                traders.ok_or(Fault::UnknownMarket(*market))?.put(&self.history, *market);
                 Ok(())
             }
             Effect::OrderAccepted { order, terms } => self.accept(at, *order, terms),
             Effect::OrderAmended { order, price, quantity, remaining, .. } => {
-                let standing = self.open_order_mut(*order)?;
-                standing.price = standing.wording.yes_price(*price);
-                standing.quantity = *quantity;
-                standing.remaining = *remaining;
-                standing.updated_at = at.time;
-                standing.check_parts(*order)
+                self.open.change(*order, |standing| {
+                    standing.price = standing.wording.yes_price(*price);
+                    standing.quantity = *quantity;
+                    standing.updated_at = at.time;
+                    standing.check_parts(*order, *remaining)
+                })?
             }
             Effect::TradeMade(trade) => {
                 let taker = self.fill(at, trade, trade.taker, Liquidity::Taker);
@@ -255,18 +260,16 @@ impl Orders {
                 taker.and(maker)
             }
             Effect::OrderRested { order, remaining, .. } => {
-                let standing = self.open_order_mut(*order)?;
-                standing.remaining = *remaining;
-                standing.updated_at = at.time;
-                standing.check_parts(*order)
+                self.open.change(*order, |standing| {
+                    standing.updated_at = at.time;
+                    standing.check_parts(*order, *remaining)
+                })?
             }
             Effect::OrderCancelled { order, quantity, reason, .. } => {
-                let standing = self.open_order_mut(*order)?;
-                standing.remaining = *quantity;
-                standing.updated_at = at.time;
-                let whole = standing.check_parts(*order);
-                self.end(*order, Some(*reason))?;
-                whole
+                let (standing, name) = self.take_open(*order)?;
+                let standing = Standing { updated_at: at.time, ..standing };
+                self.end(*order, standing, name, Some(*reason))?;
+                standing.check_parts(*order, *quantity)
             }
             _ => Ok(()),
         }
@@ -285,7 +288,8 @@ impl Orders {
         let client_order_id = terms.client_order_id.as_deref().copied();
         let Orders { history, open, users, markets, .. } = self;
         let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let there = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
+        let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
+        let there = there.ok_or(Fault::UnknownMarket(market))?;
         let place = owner.tail.count();
         let packed = Terms {
             no: order,
@@ -296,13 +300,13 @@ impl Orders {
             time_in_force: terms.time_in_force,
             created_at: at.time,
             client_id: client_order_id,
-            in_market: there.entry(user).or_default().orders.push(place),
+            in_market: there.orders.push(place),
         };
         owner.push(history, user, &packed)?;
         if let Some(name) = &client_order_id {
             owner.names.add(history, user, name, place);
         }
-        open.add(order, Standing::new(terms, at.time, place), client_order_id)?;
+        open.add(order, &Standing::new(terms, at.time, place), client_order_id)?;
         self.newest = Some(order);
         Ok(())
     }
@@ -315,46 +319,51 @@ impl Orders {
         liquidity: Liquidity,
     ) -> Result<(), Fault> {
         let Orders { open, markets, fills, .. } = self;
-        let unknown = Fault::UnknownOrder(party.order);
-        let standing = open.get_mut(party.order).ok_or(unknown)?;
-        let price = standing.wording.yes_price(trade.price);
-        standing.filled = standing.filled.plus(trade.quantity)?;
-        standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
-        standing.remaining = party.remaining;
-        standing.updated_at = at.time;
-        let Standing { user, market, wording, created_at, .. } = *standing;
-        let there = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-        let fill = FillRow {
-            index: trade.index,
-            order: party.order,
-            placed: created_at,
-            market,
-            wording,
-            price,
-            quantity: trade.quantity,
-            liquidity,
-            fee: party.fee,
-            time: at.time,
-            sequence: at.sequence,
-        };
-        let in_market = &mut there.entry(user).or_default().fills;
-        let whole = standing.check_parts(party.order);
-        let added = fills.add(user, fill, &mut standing.fills, in_market);
+        let told = open.change(party.order, |standing| {
+            let price = standing.wording.yes_price(trade.price);
+            standing.filled = standing.filled.plus(trade.quantity)?;
+            standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
+            standing.updated_at = at.time;
+            let Standing { user, market, wording, created_at, .. } = *standing;
+            let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
+            let there = there.ok_or(Fault::UnknownMarket(market))?;
+            let fill = FillRow {
+                index: trade.index,
+                order: party.order,
+                placed: created_at,
+                market,
+                wording,
+                price,
+                quantity: trade.quantity,
+                liquidity,
+                fee: party.fee,
+                time: at.time,
+                sequence: at.sequence,
+            };
+            let whole = standing.check_parts(party.order, party.remaining);
+            let added = fills.add(user, fill, &mut standing.fills, &mut there.fills);
+            whole.and(added)
+        })?;
         if party.remaining.is_zero() {
-            self.end(party.order, None)?;
+            let (standing, name) = self.take_open(party.order)?;
+            self.end(party.order, standing, name, None)?;
         }
-        whole.and(added)
+        told
     }
 
-    fn open_order_mut(&mut self, order: OrderNo) -> Result<&mut Standing, Fault> {
-        self.open.get_mut(order).ok_or(Fault::UnknownOrder(order))
+    fn take_open(&mut self, order: OrderNo) -> Result<(Standing, Option<Token>), Fault> {
+        self.open.remove(order).ok_or(Fault::UnknownOrder(order))
     }
 
     /// Takes down what became of an order, which stands no more.
-    fn end(&mut self, order: OrderNo, reason: Option<CancelReason>) -> Result<(), Fault> {
+    fn end(
+        &mut self,
+        order: OrderNo,
+        standing: Standing,
+        client_id: Option<Token>,
+        reason: Option<CancelReason>,
+    ) -> Result<(), Fault> {
         let rows = self.history.rows_per_page();
-        let removed = self.open.remove(order);
-        let (standing, client_id) = removed.ok_or(Fault::UnknownOrder(order))?;
         let Standing { user, place, created_at, .. } = standing;
         self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
         let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
@@ -545,11 +554,5 @@ mod tests {
         // Parts that are not the whole, and a number that was there before.
         let next = Placed { record: 5, ..BID };
         assert_eq!(fold(&mut orders, 5, &[next.accepted(), next.rested(9), BID.accepted()]), 2);
-    }
-
-    #[test]
-    fn an_open_order_stays_small() {
-        // There may be millions.
-        assert!(size_of::<Standing>() <= 112, "{}", size_of::<Standing>());
     }
 }

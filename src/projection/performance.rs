@@ -62,6 +62,7 @@ struct DayRow {
 struct UserRow {
     deposited: MoneySum,
     withdrawn: MoneySum,
+    fees_taken: MoneySum,
     /// Oldest first.
     days: Vec<DayRow>,
 }
@@ -112,6 +113,11 @@ impl Performance {
         self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.withdrawn)
     }
 
+    /// All that a user ever took of the venue's fees. O(1).
+    pub fn fees_taken(&self, user: UserNo) -> MoneySum {
+        self.users.get(user.index()).map_or(MoneySum::ZERO, |row| row.fees_taken)
+    }
+
     /// A user's score from the beginning. O(1).
     pub fn total(&self, user: UserNo) -> Score {
         self.users.get(user.index()).map_or_else(Score::default, UserRow::total)
@@ -143,6 +149,11 @@ impl Performance {
             Effect::Withdrawn { user, amount } => {
                 let row = self.row(user)?;
                 row.withdrawn = row.withdrawn.plus(amount)?;
+                Ok(())
+            }
+            Effect::FeesTaken { user, amount } => {
+                let row = self.row(user)?;
+                row.fees_taken = row.fees_taken.plus(amount)?;
                 Ok(())
             }
             Effect::TradeMade(trade) => {
@@ -203,6 +214,8 @@ pub struct Pnl {
     pub deposited: MoneySum,
     /// Taken out.
     pub withdrawn: MoneySum,
+    /// Fees of the venue's taken, by an operator.
+    pub fees_taken: MoneySum,
     /// Realised, over all markets.
     pub realised: MoneySum,
     /// What the contracts held cost.

@@ -1,18 +1,22 @@
 //! What each user holds of each outcome, and held when its market ended (semantics 6).
 
+mod ended;
 mod image;
-
-use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
+use super::history::History;
+use super::history::stream::Streams;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::effect::{Applied, Effect, Holding};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, Money, MoneySum, TimeMs};
+
+use ended::Ended;
+pub use ended::PositionList;
 
 /// What became of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +42,7 @@ impl Resolution {
 
 /// A user's contracts of one outcome. It exists while contracts are held, and for ever when they
 /// were held to the market's end: then the figures stay as they were before the pay-out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PositionRow {
     /// User.
     pub user: UserNo,
@@ -84,10 +88,14 @@ type Key = (UserNo, MarketNo, Outcome);
 /// All positions. A change finds its row in O(1); the order is made when a user's rows are read.
 #[derive(Debug, Default)]
 pub struct Positions {
-    /// Each user's rows, in no order.
+    /// Each user's rows of what is held, in no order.
     users: Vec<Vec<PositionRow>>,
     /// Where in its user's rows a position stands.
     index: FxHashMap<Key, usize>,
+    /// Each user's rows of what was held to the end.
+    ended: Streams<Ended>,
+    /// Rows that the record at hand settles.
+    settled: Vec<Key>,
     /// How the markets ended that did.
     ends: FxHashMap<MarketNo, End>,
     /// Yes contracts held in each market; of no there are as many at the end of each record, those
@@ -97,19 +105,30 @@ pub struct Positions {
 }
 
 impl Positions {
+    /// No positions yet; the pages of those that end will go there.
+    pub(super) fn on(history: History) -> Positions {
+        Positions { ended: Streams::on(history), ..Positions::default() }
+    }
+
     /// A user's positions, the latest change first. Sorts k rows in O(k log k); k is at most two a
-    /// market that the user ever held to its end or holds now.
-    pub fn of(&self, user: UserNo) -> Vec<&PositionRow> {
-        let rows = self.users.get(user.index()).map_or(&[][..], Vec::as_slice);
-        let mut sorted: Vec<&PositionRow> = rows.iter().collect();
-        sorted.sort_unstable_by_key(|row| Reverse(row.change));
-        sorted
+    /// market in which the user holds contracts.
+    pub fn of(&self, user: UserNo) -> PositionList {
+        let mut held: Vec<PositionRow> = self.held(user).copied().collect();
+        held.sort_unstable_by_key(|row| row.change);
+        let ended = self.ended.pages(user.0);
+        let left = ended.count();
+        PositionList { held, ended, left }
+    }
+
+    /// How many positions a user has, those held to the end too. O(1).
+    pub fn count(&self, user: UserNo) -> usize {
+        let held = self.users.get(user.index()).map_or(0, Vec::len);
+        held.saturating_add(self.ended.count(user.0) as usize)
     }
 
     /// A user's contracts in markets that are not final, in no order. O(rows).
     pub fn held(&self, user: UserNo) -> impl Iterator<Item = &PositionRow> {
-        let rows = self.users.get(user.index()).map_or(&[][..], Vec::as_slice);
-        rows.iter().filter(|row| row.resolution.is_none())
+        self.users.get(user.index()).into_iter().flatten()
     }
 
     /// Contracts of each outcome that are held in a market, no contracts that the venue took in by
@@ -118,15 +137,14 @@ impl Positions {
         self.interest.get(market.index()).copied().unwrap_or_default()
     }
 
-    /// One position. O(1).
+    /// One position that is held. O(1).
     pub fn position(
         &self,
         user: UserNo,
         market: MarketNo,
         outcome: Outcome,
     ) -> Option<&PositionRow> {
-        let index = self.index.get(&(user, market, outcome))?;
-        self.users.get(user.index())?.get(*index)
+        self.row((user, market, outcome))
     }
 
     fn fold_effect(
@@ -139,7 +157,7 @@ impl Positions {
             Effect::UserCreated { user, .. } => {
                 is_next(user.index(), self.users.len())?;
                 self.users.push(Vec::new());
-                Ok(())
+                self.ended.add_owner(user.index())
             }
             Effect::MarketCreated { market, .. } => {
                 is_next(market.index(), self.interest.len())?;
@@ -234,6 +252,7 @@ impl Positions {
             row.realised = realised;
             self.touch(time, key);
             if first {
+                self.settled.push(key);
                 self.note_interest(key, lots, Lots::ZERO)?;
             }
         }
@@ -271,6 +290,27 @@ impl Positions {
             change: 0,
         });
         self.touch(time, key);
+    }
+
+    /// Puts the rows away that the record settled: a market that ended has no more changes.
+    fn put_settled(&mut self) -> Result<(), Fault> {
+        let mut keys = std::mem::take(&mut self.settled);
+        let change = |key: &Key| self.row(*key).map(|row| row.change);
+        keys.sort_by_cached_key(change);
+        let mut put = Ok(());
+        for key in keys.drain(..) {
+            if let Some(row) = self.row(key).copied() {
+                let unknown = Fault::UnknownUser(row.user);
+                put = put.and(self.ended.push(row.user.0, &Ended(row), unknown).map(drop));
+                self.remove(key);
+            }
+        }
+        self.settled = keys;
+        put
+    }
+
+    fn row(&self, key: Key) -> Option<&PositionRow> {
+        self.users.get(key.0.index())?.get(*self.index.get(&key)?)
     }
 
     /// Takes a row away; the user's last row takes its place.
@@ -315,6 +355,7 @@ impl Projection for Positions {
         for effect in applied.effects {
             faults.check(self.fold_effect(applied.time, &paid, effect));
         }
+        faults.check(self.put_settled());
     }
 }
 
@@ -332,7 +373,7 @@ mod tests {
     type Shown = (Outcome, u64, i64, i128, Option<Resolution>);
 
     fn shown(positions: &Positions, user: UserNo) -> Vec<Shown> {
-        let rows = positions.of(user).into_iter();
+        let rows = positions.of(user).map(Result::unwrap);
         rows.map(|row| {
             let (lots, cost) = (row.quantity.get(), row.cost.get());
             (row.outcome, lots, cost, row.realised.get(), row.resolution)
@@ -351,7 +392,7 @@ mod tests {
         assert_eq!(fold(&mut positions, 4, &[holds(ANN, (0, 0), (2, 90), 9)]), 0);
         assert_eq!(shown(&positions, ANN), [(No, 2, 90, 9, None)]);
         assert!(positions.position(ANN, RAIN, Yes).is_none());
-        assert!(positions.of(BOB).is_empty());
+        assert_eq!(positions.count(BOB), 0);
     }
 
     #[test]
@@ -386,7 +427,8 @@ mod tests {
             assert_eq!(fold(&mut positions, 3, &effects), 0, "{effects:?}");
             let expected = (Yes, 5, 300, 200, Some(Resolution::Won));
             assert_eq!(shown(&positions, ANN), [expected], "{effects:?}");
-            assert_eq!(positions.position(ANN, RAIN, Yes).map(|row| row.updated_at), Some(at(3)));
+            let row = positions.of(ANN).next().unwrap().unwrap();
+            assert_eq!((row.updated_at, positions.position(ANN, RAIN, Yes)), (at(3), None));
         }
     }
 
@@ -416,7 +458,7 @@ mod tests {
         assert_eq!(fold(&mut positions, 2, &[holds(ANN, (3, 180), (3, 90), 0)]), 0);
         let effects = [holds(ANN, (0, 0), (0, 0), 30), paid(ANN, 0, 0, 30), voided(RAIN, 50)];
         assert_eq!(fold(&mut positions, 3, &effects), 0);
-        assert!(positions.of(ANN).is_empty());
+        assert_eq!(positions.count(ANN), 0);
     }
 
     #[test]
@@ -459,7 +501,7 @@ mod tests {
                 }
                 naive.retain(|_, entry| entry.0 > 0);
                 for user in [ANN, BOB] {
-                    let rows = positions.of(user);
+                    let rows: Vec<_> = positions.of(user).map(Result::unwrap).collect();
                     let updates: Vec<_> = rows.iter().map(|row| row.updated_at).collect();
                     prop_assert!(updates.is_sorted_by(|a, b| a >= b));
                     let mut seen: Vec<_> = rows

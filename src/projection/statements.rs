@@ -34,6 +34,8 @@ pub enum Cause {
     Deposited,
     /// Money went out.
     Withdrawn,
+    /// Fees that trading had earned the operator were taken.
+    FeesTaken,
     /// Money was set aside for an order.
     Reserved(Subject),
     /// What was set aside for an order was given back.
@@ -62,6 +64,7 @@ impl Cause {
         match self {
             Cause::Deposited => "DEPOSIT",
             Cause::Withdrawn => "WITHDRAWAL",
+            Cause::FeesTaken => "FEES_TAKEN",
             Cause::Reserved(_) => "ORDER_RESERVED",
             Cause::Released(_) => "ORDER_RELEASED",
             Cause::Amended(_) => "ORDER_AMENDED",
@@ -85,6 +88,7 @@ impl Cause {
             | Cause::Fee(subject) => Some(subject),
             Cause::Deposited
             | Cause::Withdrawn
+            | Cause::FeesTaken
             | Cause::Converted(_)
             | Cause::Settled(_)
             | Cause::Voided(_) => None,
@@ -280,6 +284,7 @@ impl Statements {
             Effect::UserCreated { user, .. } => return self.users.add_owner(user.index()),
             Effect::Deposited { .. } => *why = both(Cause::Deposited),
             Effect::Withdrawn { .. } => *why = both(Cause::Withdrawn),
+            Effect::FeesTaken { .. } => *why = both(Cause::FeesTaken),
             Effect::OrderAccepted { order, terms } => {
                 let order = subject(*order, terms.market)?;
                 *incoming = Some(Incoming::new(terms.user, order, false));

@@ -4,7 +4,7 @@
 mod candles;
 mod image;
 
-pub use candles::{Bar, Interval};
+pub use candles::{Bar, Candles, Chart, Interval};
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
@@ -15,7 +15,7 @@ use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, TradeId, TradeIndex};
 use crate::exchange::units::{Lots, LotsSum, Sequence, Tick, TimeMs};
 
-use candles::{Candle, Series};
+use candles::{Candle, MadeOf, Series};
 
 /// A trade, as anybody may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,24 +41,26 @@ impl TradeRow {
     }
 }
 
-/// One market's candles.
+/// The candles of a market in which something traded.
 #[derive(Debug, Default)]
 struct MarketTape {
-    minutes: Series,
-    hours: Series,
+    minutes: Series<true>,
+    hours: Series<false>,
 }
 
-/// Every market's trades, and 56 bytes for each minute and hour that saw one.
+/// Every market's trades and candles. What is not the newest of them is put away.
 #[derive(Debug, Default)]
 pub struct Tape {
+    history: History,
     trades: Streams<TradeRow>,
-    markets: Vec<MarketTape>,
+    /// Most markets of a venue with many are quiet: nothing for those.
+    markets: Vec<Option<Box<MarketTape>>>,
 }
 
 impl Tape {
     /// No trades yet, whose pages will go there.
-    pub(super) const fn on(history: History) -> Tape {
-        Tape { trades: Streams::on(history), markets: Vec::new() }
+    pub(super) fn on(history: History) -> Tape {
+        Tape { trades: Streams::on(history.clone()), history, markets: Vec::new() }
     }
 
     /// A market's trades, newest first.
@@ -76,51 +78,54 @@ impl Tape {
         self.market(market).map_or(LotsSum::ZERO, |tape| tape.minutes.volume())
     }
 
-    /// Contracts traded in the minutes that began after `time`. O(log n).
-    pub fn volume_after(&self, market: MarketNo, time: TimeMs) -> LotsSum {
-        self.market(market).map_or(LotsSum::ZERO, |tape| tape.minutes.volume_after(time))
+    /// A market's minutes, oldest first.
+    pub fn minutes(&self, market: MarketNo) -> Candles<true> {
+        match self.market(market) {
+            Some(tape) => tape.minutes.candles(&self.history, market),
+            None => Series::default().candles(&self.history, market),
+        }
     }
 
     /// `count` intervals one after the other, the first beginning at `from`, which must be where
-    /// one begins. Walks what traded: at most 5 minutes of each, or 24 hours.
-    pub fn bars(
-        &self,
-        market: MarketNo,
-        interval: Interval,
-        from: TimeMs,
-        count: usize,
-    ) -> Vec<Bar> {
-        let Some(tape) = self.market(market) else { return Vec::new() };
-        let series = if interval.of_minutes() { &tape.minutes } else { &tape.hours };
-        series.bars(interval, from, count)
+    /// one begins.
+    pub fn chart(&self, market: MarketNo, interval: Interval, from: TimeMs, count: usize) -> Chart {
+        let made_of = match self.market(market) {
+            _ if market.index() >= self.markets.len() => MadeOf::Nothing,
+            Some(tape) if !interval.of_minutes() => {
+                MadeOf::Hours(Box::new(tape.hours.candles(&self.history, market)))
+            }
+            _ => MadeOf::Minutes(Box::new(self.minutes(market))),
+        };
+        Chart { made_of, interval, from, count }
     }
 
     /// Notes a market's open interest, once a record's trades and holdings are folded.
     pub(super) fn note_interest(&mut self, market: MarketNo, interest: Lots) {
-        if let Some(tape) = self.markets.get_mut(market.index()) {
+        if let Some(Some(tape)) = self.markets.get_mut(market.index()) {
             tape.minutes.note_interest(interest);
             tape.hours.note_interest(interest);
         }
     }
 
     fn market(&self, market: MarketNo) -> Option<&MarketTape> {
-        self.markets.get(market.index())
+        self.markets.get(market.index())?.as_deref()
     }
 
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
         match *effect {
             Effect::MarketCreated { market, .. } => {
                 is_next(market.index(), self.markets.len())?;
-                self.markets.push(MarketTape::default());
+                self.markets.push(None);
                 self.trades.add_owner(market.index())
             }
             Effect::TradeMade(trade) => {
                 let tape = self.markets.get_mut(trade.market.index());
                 let tape = tape.ok_or(Fault::UnknownMarket(trade.market))?;
+                let tape = tape.get_or_insert_default();
                 let through = tape.minutes.volume().plus(trade.quantity)?;
                 let candle = Candle::of_trade(at.time, trade.price, through);
-                tape.minutes.take(Interval::Minute, &candle);
-                tape.hours.take(Interval::Hour, &candle);
+                tape.minutes.take(&self.history, trade.market, &candle)?;
+                tape.hours.take(&self.history, trade.market, &candle)?;
                 let row = TradeRow {
                     quantity: trade.quantity,
                     time: at.time,
@@ -171,7 +176,7 @@ mod tests {
     type Shown = (Option<[u8; 4]>, u128, u64, u64);
 
     fn shown(tape: &Tape, interval: Interval, from: i64, count: usize) -> Vec<Shown> {
-        let bars = tape.bars(RAIN, interval, at_ms(from), count);
+        let bars = tape.chart(RAIN, interval, at_ms(from), count).bars().unwrap();
         let shown = |bar: &Bar| {
             let prices = bar.prices.map(|p| [p.open, p.high, p.low, p.close].map(Tick::get));
             (prices, bar.volume.get(), bar.interest.get(), bar.trades)
@@ -203,7 +208,8 @@ mod tests {
         }
         assert_eq!(tape.volume(RAIN).get(), 12);
         for (after, volume) in [(0, 12), (59_999, 12), (60_000, 3), (239_999, 3), (240_000, 0)] {
-            assert_eq!(tape.volume_after(RAIN, at_ms(after)).get(), volume, "{after}");
+            let traded = tape.minutes(RAIN).volume_after(at_ms(after)).unwrap();
+            assert_eq!(traded.get(), volume, "{after}");
         }
     }
 

@@ -6,7 +6,9 @@ use hyper::Method;
 use hyper::body::Body;
 use serde_json::{Value, json};
 
+use openoutcry::api::Limits;
 use openoutcry::api::stream::PIECE_BYTES_MAX;
+use openoutcry::api::untaken::UntakenLimits;
 
 use super::{Venue, order, request};
 
@@ -158,4 +160,41 @@ async fn the_ids_of_a_mass_cancel_are_sent_in_pieces() {
     sent.in_pieces();
     assert_eq!(sent.json()["cancelled"].as_array().unwrap().len(), 500);
     venue.running.stop().unwrap();
+}
+
+/// Slow readers must not fill the memory: what waits for them is bounded, for each user and for
+/// all, whether a list is read at one go or in turns.
+#[tokio::test]
+async fn lists_that_nobody_reads_are_bounded() {
+    for (orders, own, both) in [(150, 250, 380), (1100, 2300, 3400)] {
+        let untaken = UntakenLimits { rows_of_user_max: own, rows_max: both };
+        let venue = Venue::limited(Limits { untaken, ..Limits::STANDARD }).await;
+        let market = venue.market().await;
+        let mut keys = Vec::new();
+        for name in ["ann", "bob", "cid"] {
+            let (_, key) = venue.trader(name).await;
+            for _ in 0..orders {
+                venue.place(&key, order(&market, "BUY", "yes", "0.01", "1")).await;
+            }
+            keys.push(key);
+        }
+        let path = "/trading/orders";
+        let ask = async |key: &str| venue.door.answer(request(key, Method::GET, path, None)).await;
+        let (ann, bob, cid) = (&keys[0], &keys[1], &keys[2]);
+        let waits = [ask(ann).await, ask(ann).await];
+        assert!(waits.iter().all(|answer| answer.status() == 200));
+        assert_eq!(venue.get(ann, path).await.code(), "OVERLOADED");
+        assert_eq!(venue.get(ann, "/trading/orders?cursor=").await.status, 200);
+        let of_bob = ask(bob).await;
+        assert_eq!(of_bob.status(), 200);
+        assert_eq!(venue.get(cid, path).await.code(), "OVERLOADED");
+        let [first, second] = waits;
+        let read = first.into_body().collect().await.unwrap().to_bytes();
+        let read: Value = serde_json::from_slice(&read).unwrap();
+        assert_eq!(read["orders"].as_array().unwrap().len(), orders);
+        assert_eq!(venue.get(cid, path).await.status, 200);
+        drop((second, of_bob));
+        assert_eq!(venue.get(ann, path).await.status, 200);
+        venue.running.stop().unwrap();
+    }
 }

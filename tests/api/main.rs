@@ -63,6 +63,10 @@ impl Came {
 
 impl Venue {
     async fn open() -> Venue {
+        Venue::limited(Limits::STANDARD).await
+    }
+
+    async fn limited(limits: Limits) -> Venue {
         let running = start(MemoryJournal::new()).unwrap();
         let engine = running.engine();
         let (profile_name, profile_pic) = ("op".to_owned(), "https://h/p.png".to_owned());
@@ -76,7 +80,7 @@ impl Venue {
             let answer = engine.submit(command).await.unwrap();
             assert!(!matches!(answer.effects(), [Effect::Refused(_)]));
         }
-        let door = Door::new(engine, Limits::STANDARD).unwrap();
+        let door = Door::new(engine, limits).unwrap();
         Venue { door, operator: key.reveal().to_owned(), running }
     }
 

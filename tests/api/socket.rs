@@ -165,6 +165,28 @@ async fn a_connection_too_many_is_told_so() {
     assert!(one(&mut first).await.starts_with("HTTP/1.1 200"), "the first goes on");
 }
 
+/// Closing on those who are being told that there is no place would lose them what they are told.
+#[tokio::test]
+async fn a_stop_waits_for_those_who_are_turned_away() {
+    let served = served(Limits { connections_max: 1, ..Limits::STANDARD }).await;
+    let mut first = served.connect().await;
+    let request = served.request("GET /api/v1/trading/balance", "");
+    first.write_all(request.as_bytes()).await.unwrap();
+    one(&mut first).await;
+    let mut second = served.connect().await;
+    assert!(one(&mut second).await.starts_with("HTTP/1.1 503"));
+    served.stop.send(()).unwrap();
+    assert_eq!(rest(&mut first).await, "");
+    // What it sends by now is read, not answered with a reset.
+    for _ in 0..20 {
+        second.write_all(request.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    second.shutdown().await.unwrap();
+    assert_eq!(rest(&mut second).await, "");
+    served.ended.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn a_stop_answers_what_was_asked_and_closes_what_is_idle() {
     let served = served(Limits::STANDARD).await;

@@ -4,12 +4,16 @@ use openoutcry::exchange::catalogue::{Localized, MarketDraft, Outcome};
 use openoutcry::exchange::command::{
     Command, Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce,
 };
+use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{MarketId, OrderId, OrderNo, UserId, UserNo};
 use openoutcry::exchange::units::{Lots, Money, SettlementPrice, Tick, TimeMs};
 use openoutcry::projection::ReadModel;
 use serde_json::{Map, Value, json};
 
 use crate::wire::Reply;
+
+/// The venue's first user.
+const OPERATOR: UserNo = UserNo(0);
 
 /// Where a picture would be.
 pub const PICTURE: &str = "https://assets.example.org/crash.png";
@@ -52,6 +56,10 @@ pub enum Want {
     Withdraw {
         user: UserNo,
         id: UserId,
+        amount: Money,
+    },
+    /// By the operator, to the operator's own account.
+    TakeFees {
         amount: Money,
     },
     CreateUser {
@@ -144,7 +152,8 @@ fn order_body(terms: &PlaceOrder, market: MarketId) -> Value {
 fn market_body(name: &str, deadline: TimeMs, window_seconds: u32) -> Value {
     json!({"questions": same(name), "descriptions": same("d"), "logo": PICTURE,
            "outcomes": [{"id": "yes", "text": same("y")}, {"id": "no", "text": same("n")}],
-           "deadline": moment(deadline), "disputeWindowSeconds": window_seconds})
+           "deadline": moment(deadline), "disputeWindowSeconds": window_seconds,
+           "takerFee": "0.07"})
 }
 
 fn market_draft(name: &str, deadline: TimeMs, window_seconds: u32) -> MarketDraft {
@@ -155,6 +164,7 @@ fn market_draft(name: &str, deadline: TimeMs, window_seconds: u32) -> MarketDraf
         no_text: localized("n"),
         logo: PICTURE.to_owned(),
         dispute_window_seconds: window_seconds,
+        fees: Fees { maker: FeeRate::default(), taker: FeeRate::new(700).unwrap() },
         ..MarketDraft::plain(deadline)
     }
 }
@@ -189,6 +199,9 @@ impl Want {
                 format!("/admin/users/{id}/withdrawals"),
                 json!({"amount": amount.to_string()}),
             ),
+            Want::TakeFees { amount } => {
+                post("/admin/fees/withdrawals".to_owned(), json!({"amount": amount.to_string()}))
+            }
             Want::CreateUser { name } => {
                 post("/admin/users".to_owned(), json!({"profileName": name, "profilePic": PICTURE}))
             }
@@ -242,6 +255,7 @@ impl Want {
             Want::Withdraw { user, amount, .. } => {
                 Command::Withdraw { user: *user, amount: *amount }
             }
+            Want::TakeFees { amount } => Command::TakeFees { user: OPERATOR, amount: *amount },
             Want::CreateUser { name } => {
                 let (profile_name, profile_pic) = (name.clone(), PICTURE.to_owned());
                 Command::CreateUser { profile_name, profile_pic }

@@ -273,7 +273,9 @@ impl Auditor {
             (Want::Amend { order, .. }, _) => {
                 self.same_order(OrderNo(order.sequence()), &reply.body, false)
             }
-            (Want::Deposit { .. } | Want::Withdraw { .. }, _) => same_money(effects, &reply.body),
+            (Want::Deposit { .. } | Want::Withdraw { .. } | Want::TakeFees { .. }, _) => {
+                same_money(effects, &reply.body)
+            }
             _ => Ok(()),
         };
         if let Err(difference) = said {

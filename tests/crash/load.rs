@@ -240,11 +240,11 @@ impl Client<'_> {
             let (user, id) = (trader.no, trader.id);
             let unlike = i64::try_from(self.round.unlike.next()).unwrap();
             let amount = Money::new(100_000_000 + unlike);
-            let deposit = self.dice.below(4) > 0;
-            let want = if deposit {
-                Want::Deposit { user, id, amount }
-            } else {
-                Want::Withdraw { user, id, amount }
+            let want = match self.dice.below(8) {
+                // More than was earned now and then.
+                0 => Want::TakeFees { amount: Money::new(unlike) },
+                1 | 2 => Want::Withdraw { user, id, amount },
+                _ => Want::Deposit { user, id, amount },
             };
             self.ask(KEY, want)?;
         }

@@ -10,12 +10,16 @@ mod commands;
 mod compare;
 mod duel;
 mod naive;
+mod several;
 mod state;
+
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
+use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::script;
 
 use census::{Census, OF_CONVERSIONS};
@@ -82,6 +86,65 @@ fn a_long_seeded_run_is_answered_alike() {
     println!("{count} commands of seed {seed} in {episode} venues saw\n{}", census.report());
     if count >= COMMANDS_COUNT {
         assert_eq!(census.missing(), Vec::<String>::new(), "a long run should have seen these");
+    }
+}
+
+/// Batches of one user's in every kind of state; all that can come of orders must have come of some.
+#[test]
+fn several_are_tried_as_they_would_be_done() {
+    let mut seen = BTreeSet::new();
+    let batch = (
+        prop::collection::vec(step(), 1..80),
+        0..commands::USERS_COUNT,
+        prop::collection::vec((step(), prop::option::weighted(0.2, 0_u8..8)), 1..24),
+    );
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..600 {
+        let (before, user, batch) = batch.new_tree(&mut runner).expect("a batch").current();
+        let mut duel = Duel::opened();
+        for step in &before {
+            duel.take(step).expect("the same answer");
+        }
+        let (steps, links): (Vec<Step>, Vec<Option<u8>>) = batch.into_iter().unzip();
+        let came = several::tried_as_done(&duel, user, &steps, &links);
+        let came = came.unwrap_or_else(|difference| panic!("{}\n{difference}", duel.script()));
+        for effect in came.iter().flatten() {
+            seen.insert(match effect {
+                Effect::Refused(reject) => reject.code().to_owned(),
+                Effect::OrderCancelled { reason, rested, .. } => format!("{reason:?} {rested}"),
+                other => format!("{other:?}").split([' ', '(']).next().unwrap().to_owned(),
+            });
+        }
+    }
+    println!("{seen:?}");
+    for expected in [
+        "CLIENT_ORDER_ID_REUSED",
+        "EXPOSURE_LIMIT",
+        "IDEMPOTENCY_KEY_REUSED",
+        "INSUFFICIENT_FUNDS",
+        "MARKET_NOT_ACTIVE",
+        "MARKET_NOT_FOUND",
+        "OPEN_ORDER_LIMIT",
+        "ORDER_NOT_FOUND",
+        "ORDER_NOT_OPEN",
+        "ORDER_TOO_LATE",
+        "POST_ONLY_WOULD_CROSS",
+        "REDUCE_ONLY_EXCEEDED",
+        "TOO_MANY_NAMES",
+        "TRADING_CANCEL_ONLY",
+        "TRADING_READ_ONLY",
+        "USER_NOT_FOUND",
+        "OrderRested",
+        "PositionChanged",
+        "Repeated",
+        "TradeMade",
+        "FokNotFillable false",
+        "IocRemainder false",
+        "SelfTrade false",
+        "SelfTrade true",
+        "User true",
+    ] {
+        assert!(seen.contains(expected), "never came to {expected}");
     }
 }
 

@@ -97,6 +97,7 @@ fn venue_command() -> BoxedStrategy<Command> {
         (user(), any::<u32>()).prop_map(|(user, key)| Command::RevokeKey { user, key: KeyNo(key) }),
         (user(), amount()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         (user(), amount()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
+        (user(), amount()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
         (text(), text())
             .prop_map(|(name, slug)| Command::CreateCategory(CategoryDraft { name, slug })),
     ]

@@ -129,6 +129,10 @@ fn accounts_and_keys_are_told_without_the_keys() {
     let more = venue.operator.post(&format!("{path}/withdrawals"), &body);
     more.refused(422, "INSUFFICIENT_FUNDS");
     says(&venue, &more, "WITHDRAW", &amount);
+    let fees = venue.operator.post("/admin/fees/withdrawals", &body);
+    fees.refused(422, "INSUFFICIENT_FEES");
+    let operator = venue.operator.get("/admin/users").json["users"][1]["id"].clone();
+    says(&venue, &fees, "TAKE_FEES", &with(body, &json!({"userId": operator})));
 
     let first = page(&venue, "limit=3");
     assert_eq!(first["records"][0]["kind"], "OPEN_VENUE");

@@ -40,6 +40,7 @@ fn bodies(venue: &Venue) -> Vec<(&'static str, String, Value)> {
         ("POST", format!("{user}/withdrawals"), json!({"amount": "1"})),
         ("POST", format!("{user}/mode"), json!({"mode": "normal"})),
         ("POST", format!("{user}/exposure-limit"), json!({"limit": "1"})),
+        ("POST", "/admin/fees/withdrawals".to_owned(), json!({"amount": "1"})),
         ("POST", "/admin/venue/mode".to_owned(), json!({"mode": "normal"})),
         ("POST", "/trading/heartbeat".to_owned(), json!({"timeoutSeconds": 0})),
     ]

@@ -147,6 +147,9 @@ fn nothing_happens_where_it_cannot() {
     let hidden = sky.venue.event(&json!({"mutuallyExclusive": true}));
     let path = format!("/trading/events/{hidden}/convert");
     sky.ann.client.post(&path, &body).refused(404, "EVENT_NOT_FOUND");
+    // Whatever else is wrong, a hidden event answers as none.
+    let unknown = json!({"marketIds": [NOBODY], "quantity": "1"});
+    sky.ann.client.post(&path, &unknown).refused(404, "EVENT_NOT_FOUND");
     let plain = sky.venue.event(&json!({}));
     let of_plain = sky.venue.market_with(&json!({"eventId": plain}));
     let path = format!("/trading/events/{plain}/convert");

@@ -1,5 +1,6 @@
-//! `POST /trading/orders?dryRun=true`: what would come of an order, and nothing comes of it.
+//! `dryRun=true`: what would come of an order or of an amend, and nothing comes of it.
 
+use openoutcry::engine::TRIAL_MEETS_MAX as MET_MAX;
 use serde_json::{Value, json};
 
 use super::client::Answer;
@@ -84,6 +85,75 @@ fn a_trial_is_refused_as_the_order_would_be() {
     tried(&ann, &one).refused(422, "MARKET_NOT_ACTIVE");
 }
 
+/// Tries an amend, then does it, and holds the one to the other.
+#[track_caller]
+fn same_amended(trader: &Trader, id: &str, body: &Value) -> Value {
+    let path = format!("/trading/orders/{id}");
+    let (before, stands) = (trader.balance(), trader.get(&path).json);
+    let dry = trader.client.patch(&format!("{path}?dryRun=true"), body);
+    let said = dry.ok(&shapes::tried_as(shapes::order()));
+    assert_eq!((trader.balance(), trader.get(&path).json), (before, stands));
+    let real = trader.client.patch(&path, body);
+    let real_said = real.ok(&shapes::order());
+    assert_eq!(dry.sequence() + 1, real.sequence(), "nothing lies between the two");
+    let after = json!({"available": trader.balance().0, "reserved": trader.balance().1});
+    assert_eq!(without(said["balance"].clone(), "currency"), after);
+    let lasting = ["dryRun", "balance", "updatedAt"]
+        .iter()
+        .fold(said.clone(), |said, made_up| without(said, made_up));
+    assert_eq!(lasting, without(real_said, "updatedAt"));
+    said
+}
+
+#[test]
+fn an_amend_comes_to_what_its_trial_said() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market_with(&json!({"takerFee": "0.07", "makerFee": "0.01"}));
+    let resting = |trader: &Trader, price: &str, quantity: &str| {
+        trader.place(&market, "BUY", "yes", price, quantity).text("orderId")
+    };
+    let id = resting(&ann, "0.40", "10");
+    bob.place(&market, "SELL", "yes", "0.40", "1").ok(&shapes::placed());
+    // It keeps its place, goes to the back, trades in part, trades to the end.
+    assert_eq!(same_amended(&ann, &id, &json!({"quantity": "8"}))["remainingQuantity"], "7");
+    assert_eq!(same_amended(&ann, &id, &json!({"price": "0.39"}))["status"], "PARTIALLY_FILLED");
+    bob.place(&market, "SELL", "yes", "0.45", "2").ok(&shapes::placed());
+    let partly = same_amended(&ann, &id, &json!({"price": "0.50"}));
+    assert_eq!((&partly["filledQuantity"], &partly["filledCost"]), (&json!("3"), &json!("1.30")));
+    bob.place(&market, "SELL", "yes", "0.51", "5").ok(&shapes::placed());
+    let filled = same_amended(&ann, &id, &json!({"price": "0.60"}));
+    assert_eq!((&filled["status"], &filled["filledQuantity"]), (&json!("FILLED"), &json!("8")));
+    // Its owner's own order is in the way, and it is cancelled.
+    let id = resting(&ann, "0.30", "1");
+    ann.place(&market, "SELL", "yes", "0.60", "1").ok(&shapes::placed());
+    assert_eq!(same_amended(&ann, &id, &json!({"price": "0.60"}))["cancelReason"], "SELF_TRADE");
+}
+
+#[test]
+fn an_amend_is_tried_only_by_its_owner_and_refused_as_it_would_be() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let id = ann.place(&market, "BUY", "yes", "0.40", "2").text("orderId");
+    let path = format!("/trading/orders/{id}");
+    for (body, code) in [
+        (json!({"quantity": "100000"}), "INSUFFICIENT_FUNDS"),
+        (json!({"price": "0.99", "quantity": "102"}), "INSUFFICIENT_FUNDS"),
+    ] {
+        for query in ["?dryRun=true", "?dryRun=false", ""] {
+            ann.client.patch(&format!("{path}{query}"), &body).refused(422, code);
+        }
+    }
+    let dry =
+        |trader: &Trader, body: Value| trader.client.patch(&format!("{path}?dryRun=true"), &body);
+    dry(&bob, json!({"quantity": "1"})).refused(404, "ORDER_NOT_FOUND");
+    dry(&ann, json!({})).bad_as("body", "REQUIRED");
+    ann.client.patch(&format!("{path}?dryRun=1"), &json!({"quantity": "1"})).bad(&["dryRun"]);
+    ann.client.delete(&path);
+    dry(&ann, json!({"quantity": "1"})).refused(409, "ORDER_NOT_OPEN");
+}
+
 #[test]
 fn nothing_is_recorded_and_no_name_is_used_up() {
     let venue = Venue::open();
@@ -116,4 +186,34 @@ fn nothing_is_recorded_and_no_name_is_used_up() {
     let other = with(body, &json!({"quantity": "2"}));
     send(DRY, &other).refused(409, "IDEMPOTENCY_KEY_REUSED");
     tried(&ann, &other).refused(409, "CLIENT_ORDER_ID_REUSED");
+}
+
+/// A trial uses nothing up, so it could be had again and again, and everybody waits for it.
+#[test]
+fn a_trial_meets_a_bounded_number_of_orders() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    let small =
+        |side: &str, lots: usize| order(&market, side, "yes", "0.40", &format!("0.{lots:06}"));
+    let batch: Vec<Value> = (0..77).map(|_| json!({"place": small("SELL", 1)})).collect();
+    for _ in 0..13 {
+        let placed = ann.client.post("/trading/orders/batch", &json!({"operations": batch}));
+        assert_eq!(placed.status, 200);
+    }
+    same(&bob, &small("BUY", 1));
+    assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
+    ann.place(&market, "SELL", "yes", "0.40", "0.000001").ok(&shapes::placed());
+    assert_eq!(tried(&bob, &small("BUY", MET_MAX)).status, 200);
+    tried(&bob, &small("BUY", MET_MAX + 1)).refused(503, "OUT_OF_REACH");
+    let low = order(&market, "BUY", "yes", "0.30", &format!("0.{:06}", MET_MAX + 1));
+    let id = bob.order(&low).text("orderId");
+    let amend = |query: &str, changes: &Value| {
+        bob.client.patch(&format!("/trading/orders/{id}{query}"), changes)
+    };
+    let up = json!({"price": "0.40"});
+    amend("?dryRun=true", &up).refused(503, "OUT_OF_REACH");
+    let fewer = json!({"price": "0.40", "quantity": format!("0.{MET_MAX:06}")});
+    assert_eq!(amend("?dryRun=true", &fewer).json["status"], "FILLED");
+    assert_eq!(amend("", &up).json["status"], "FILLED");
 }

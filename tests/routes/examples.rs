@@ -183,7 +183,10 @@ fn catalogue(scene: &mut Scene) -> String {
     let event = id(&scene.show("createEvent", &op, &[], "", event));
     scene.show("reviseEvent", &op, &[&event], "", json!({"highlighted": true}));
     let question = words("Vai chover em Lisboa?", "Will it rain in Lisbon?", "¿Lloverá en Lisboa?");
-    let body = market(&question, &json!({"eventId": event, "categoryIds": [category]}));
+    let body = market(
+        &question,
+        &json!({"eventId": event, "categoryIds": [category], "takerFee": "0.0700"}),
+    );
     let market = id(&scene.show("createMarket", &op, &[], "", body));
     scene.show("reviseMarket", &op, &[&market], "", json!({"highlighted": true}));
     scene.show("publishMarket", &op, &[&market], "", json!({}));
@@ -298,6 +301,7 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     scene.show("getHeartbeat", ann, &[], "", Value::Null);
     scene.show("setVenueMode", &op, &[], "", json!({"mode": "normal"}));
     scene.show("getVenueMode", &op, &[], "", Value::Null);
+    scene.show("takeFees", &op, &[], "", json!({"amount": "0.01"}));
     scene.show("getFees", &op, &[], "", Value::Null);
     scene.show("getAuditHead", &op, &[], "", Value::Null);
     scene.show("listRecords", &op, &[], "from=1&limit=3", Value::Null);

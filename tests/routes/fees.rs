@@ -6,6 +6,8 @@ use super::cursors::page;
 use super::shapes;
 use super::venue::{Trader, Venue};
 
+const TAKE: &str = "/admin/fees/withdrawals";
+
 /// A market that costs its makers 2 % and its takers 7 % of price x (1 - price) x quantity.
 fn costly(venue: &Venue) -> String {
     venue.market_with(&json!({"makerFee": "0.02", "takerFee": "0.0700"}))
@@ -121,6 +123,56 @@ fn with_fees_the_figures_tie_out_to_the_unit() {
     assert_eq!(units(&collected(&venue)), paid);
     // Ann holds the no contracts and Bob the yes contracts of 1.658407 pairs.
     assert_eq!(held + 165_840_700, 200 * 100_000_000);
+}
+
+/// What trading earned goes to the account of the operator who takes it, once and no further than
+/// it reaches, and from there out of the venue.
+#[test]
+fn fees_are_taken_once_and_to_the_last_unit() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = costly(&venue);
+    venue.trade(&market, &ann, &bob, "0.60", "10");
+    let op = &venue.operator;
+    let take = |amount: &str| op.post(TAKE, &json!({"amount": amount}));
+    let fees = || {
+        let fees = op.get("/admin/fees").ok(&shapes::collected_fees());
+        ["collected", "taken", "balance"].map(|name| fees[name].as_str().unwrap().to_owned())
+    };
+    assert_eq!(fees(), ["0.216", "0.00", "0.216"]);
+    take("0.21600001").refused(422, "INSUFFICIENT_FEES");
+    let body = json!({"amount": "0.2"}).to_string();
+    let once = || op.send("POST", TAKE, &[("idempotency-key", "f-1")], Some(body.as_bytes()));
+    let first = once();
+    assert_eq!(first.ok(&shapes::balance())["available"], "0.20");
+    let again = once();
+    assert_eq!((again.written(), again.header("idempotent-replay")), (first.written(), "true"));
+    assert_eq!(fees(), ["0.216", "0.20", "0.016"]);
+    take("0.01600001").refused(422, "INSUFFICIENT_FEES");
+    assert_eq!(take("0.016").text("available"), "0.216");
+    assert_eq!(fees(), ["0.216", "0.216", "0.00"]);
+    take("0.00000001").refused(422, "INSUFFICIENT_FEES");
+
+    let ledger = op.get("/account/ledger").ok(&page("lines", shapes::ledger_line()));
+    let told = ["cause", "available", "availableAfter"].map(|name| &ledger["lines"][0][name]);
+    assert_eq!(told, ["FEES_TAKEN", "0.016", "0.216"]);
+    let me = op.get("/admin/users?limit=10").json["users"].as_array().unwrap().last().cloned();
+    let out = format!("/admin/users/{}/withdrawals", me.unwrap()["id"].as_str().unwrap());
+    assert_eq!(op.post(&out, &json!({"amount": "0.116"})).text("available"), "0.10");
+    let pnl = op.get("/account/pnl").ok(&shapes::pnl());
+    let told = ["withdrawals", "feesTaken", "available"].map(|name| &pnl[name]);
+    assert_eq!(told, ["0.116", "0.216", "0.10"]);
+    let of_ann = ann.get("/account/pnl").ok(&shapes::pnl());
+    assert_eq!(of_ann["feesTaken"], "0.00");
+}
+
+#[test]
+fn only_the_operator_takes_fees() {
+    let venue = Venue::open();
+    let amount = json!({"amount": "1"});
+    venue.trader("ann").client.post(TAKE, &amount).refused(403, "FORBIDDEN");
+    venue.operator.post(TAKE, &json!({})).bad(&["amount"]);
+    venue.operator.post(TAKE, &json!({"amount": "0"})).bad(&["amount"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::venue::{FAR, NOBODY, Opening, Venue, soon};
 const UNREACHABLE: [(&str, &str); 4] = [
     ("INTERNAL_ERROR", "a fault of the software"),
     ("VENUE_FULL", "needs four billion users, keys, categories, events or markets"),
-    ("HISTORY_UNREADABLE", "needs a page that the disk has lost"),
+    ("HISTORY_UNREADABLE", "needs a page that the disk has lost: routes/history.rs"),
     ("OUT_OF_REACH", "needs a million records between two snapshots"),
 ];
 
@@ -381,6 +381,7 @@ fn refusals(given: &mut Given) {
     refused("amendOrder", "INSUFFICIENT_FUNDS", json!({"quantity": "1000"}));
     refused("amendOrder", "QUANTITY_FILLED", json!({"quantity": "1"}));
     refused("withdraw", "INSUFFICIENT_FUNDS", json!({"amount": "1000"}));
+    refused("takeFees", "INSUFFICIENT_FEES", json!({"amount": "1000"}));
     refused("deposit", "DEPOSIT_LIMIT", json!({"amount": "90000000000"}));
     refused("createCategory", "SLUG_TAKEN", json!({"slug": "taken"}));
     let more = json!({"marketId": scene.market, "outcomeId": "yes", "side": "BUY",

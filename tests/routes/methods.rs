@@ -6,7 +6,7 @@ use super::client::{Answer, bare};
 use super::venue::{NOBODY, Venue};
 
 /// Every path, and its methods besides `HEAD`.
-const PATHS: [(&str, &[&str]); 52] = [
+const PATHS: [(&str, &[&str]); 53] = [
     ("/markets/public/list", &["GET"]),
     ("/markets/{id}", &["GET"]),
     ("/markets/{id}/activity", &["GET"]),
@@ -57,6 +57,7 @@ const PATHS: [(&str, &[&str]); 52] = [
     ("/admin/users/{id}/deposits", &["POST"]),
     ("/admin/users/{id}/withdrawals", &["POST"]),
     ("/admin/fees", &["GET"]),
+    ("/admin/fees/withdrawals", &["POST"]),
     ("/admin/audit/head", &["GET"]),
     ("/admin/journal", &["GET"]),
 ];

@@ -68,6 +68,8 @@ impl Scene {
         for market in &field[..2] {
             venue.trade(market, &ben, &ann, "0.40", "5");
         }
+        let costly = venue.market_with(&json!({"takerFee": "0.5"}));
+        venue.trade(&costly, &ben, &ann, "0.50", "1");
         Scene {
             venue,
             ann,

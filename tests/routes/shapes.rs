@@ -217,7 +217,12 @@ pub fn placed() -> Shape {
 }
 
 pub fn tried() -> Shape {
-    wider(placed(), [("dryRun", Bool), ("balance", balance())])
+    tried_as(placed())
+}
+
+/// What a trial says of what would be answered so.
+pub fn tried_as(answer: Shape) -> Shape {
+    wider(answer, [("dryRun", Bool), ("balance", balance())])
 }
 
 pub fn order() -> Shape {
@@ -288,7 +293,7 @@ pub fn fill() -> Shape {
 }
 
 pub fn collected_fees() -> Shape {
-    object([("collected", MONEY), ("currency", Text)])
+    object([("collected", MONEY), ("taken", MONEY), ("balance", MONEY), ("currency", Text)])
 }
 
 pub fn balance() -> Shape {
@@ -309,6 +314,7 @@ pub fn ledger_line() -> Shape {
     let causes = &[
         "DEPOSIT",
         "WITHDRAWAL",
+        "FEES_TAKEN",
         "ORDER_RESERVED",
         "ORDER_RELEASED",
         "ORDER_AMENDED",
@@ -350,6 +356,7 @@ pub fn pnl() -> Shape {
     object([
         ("deposits", MONEY),
         ("withdrawals", MONEY),
+        ("feesTaken", MONEY),
         ("realisedPnl", MONEY),
         ("unrealisedPnl", MONEY),
         ("holdingsCost", MONEY),

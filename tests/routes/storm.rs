@@ -114,6 +114,7 @@ fn requests(venue: &Venue, market: &str, traders: [&Trader; 3]) -> Vec<Request> 
         ("DELETE", format!("{user}/keys/{NOBODY}"), Value::Null),
         ("POST", format!("{user}/deposits"), json!({"amount": "1.25"})),
         ("POST", format!("{user}/withdrawals"), json!({"amount": "1"})),
+        ("POST", "/admin/fees/withdrawals".to_owned(), json!({"amount": "0.01"})),
     ] {
         add(operator, method, path, body);
     }

@@ -14,9 +14,10 @@ use openoutcry::api::keys::ApiKey;
 use openoutcry::api::rates::Rates;
 use openoutcry::api::{Limits, serve};
 use openoutcry::engine::clock;
+use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::meter::{Gauges, Meter};
 use openoutcry::engine::past::Past;
-use openoutcry::engine::start::{Running, start};
+use openoutcry::engine::start::{Beside, Running, start, start_with};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::UserNo;
@@ -102,8 +103,28 @@ impl Venue {
         Venue::ruled(journal, limits, Rules::current())
     }
 
+    /// A venue that puts its history there; the journal is empty, or tells of a venue with an
+    /// operator who has this key.
+    pub fn with_history(
+        journal: impl Journal + 'static,
+        history: HistoryStore,
+        key: Option<&str>,
+    ) -> Venue {
+        let running = start_with(journal, Some(Beside { history, snapshots: None })).unwrap();
+        match key {
+            Some(key) => {
+                let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+                Venue::serving(running, runtime.unwrap(), key, Limits::STANDARD)
+            }
+            None => Venue::opened(running, Limits::STANDARD, Rules::current()),
+        }
+    }
+
     fn ruled(journal: impl Journal + 'static, limits: Limits, rules: Rules) -> Venue {
-        let running = start(journal).unwrap();
+        Venue::opened(start(journal).unwrap(), limits, rules)
+    }
+
+    fn opened(running: Running, limits: Limits, rules: Rules) -> Venue {
         let engine = running.engine();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let key = ApiKey::draw().unwrap();

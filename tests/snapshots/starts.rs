@@ -172,6 +172,33 @@ fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
     });
 }
 
+/// Who reads a page that the disk has lost is told so, and the next start has it again.
+#[test]
+fn history_that_is_found_damaged_is_made_anew_by_the_next_start() {
+    let kept = Kept::new();
+    let sled = sled::Config::new().path(PageStore::folder(kept.data.path()));
+    let pages = sled.segment_size(4 << 20).open().unwrap().open_tree("pages").unwrap();
+    // Of a user's orders.
+    let (lost, _) = pages.range([1]..[2]).next().unwrap().unwrap();
+    pages.remove(lost).unwrap().unwrap();
+    pages.flush().unwrap();
+    drop(pages);
+
+    let running = start(kept.data.path(), 0);
+    assert_eq!(running.engine().snapshots().sequence, kept.newer);
+    let errors = {
+        let engine = running.engine();
+        let view = engine.read();
+        let users = view.accounts.users_newest_first();
+        users.filter(|user| view.orders.of(user.no).any(|row| row.is_err())).count()
+    };
+    assert_eq!(errors, 1);
+    running.stop().unwrap();
+    let (began, seen, log) = kept.started();
+    assert_eq!((began, seen), (Sequence::ZERO, kept.truth));
+    assert!(log.contains("history was found damaged"), "{log}");
+}
+
 fn middle(path: &Path) -> usize {
     fs::read(path).unwrap().len() / 2
 }

@@ -75,7 +75,9 @@ impl Proof {
                 touched |= here;
             }
             match effect {
-                Effect::Deposited { .. } | Effect::Withdrawn { .. } => here = false,
+                Effect::Deposited { .. } | Effect::Withdrawn { .. } | Effect::FeesTaken { .. } => {
+                    here = false
+                }
                 Effect::AccountChanged { user, available, reserved } => {
                     let now = i128::from(available.get()) + i128::from(reserved.get());
                     let before = self.accounts.insert(*user, now).unwrap_or_default();

@@ -47,6 +47,9 @@ pub enum Unfit {
     /// A part is no JSON of its form.
     #[error("a part of the description cannot be read: {0}")]
     Json(#[from] serde_json::Error),
+    /// An example cannot be printed.
+    #[error(transparent)]
+    Example(#[from] wire::print::Unprintable),
     /// An entry is not in the shorthand.
     #[error("an entry of the description is not in its shorthand")]
     Entry,

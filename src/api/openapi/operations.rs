@@ -189,7 +189,9 @@ fn kinds(route: &Route) -> Vec<Kind> {
     match route.endpoint {
         Endpoint::Probe(_) => {}
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
-        Endpoint::Read(_) | Endpoint::Write(_) => kinds.push(Kind::HistoryUnreadable),
+        Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) => {
+            kinds.push(Kind::HistoryUnreadable);
+        }
     }
     kinds
 }

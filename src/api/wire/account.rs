@@ -10,10 +10,10 @@ use crate::exchange::command::{Role, TradingMode};
 use crate::exchange::ids::{KeyId, MarketId, UserId};
 use crate::exchange::standing::Heartbeat;
 use crate::exchange::units::{
-    AveragePrice, LockedOdds, Lots, Money, MoneySum, SettlementPrice, TimeMs,
+    AveragePrice, LockedOdds, Lots, Money, MoneySum, Overflow, SettlementPrice, TimeMs,
 };
 use crate::projection::ReadModel;
-use crate::projection::accounts::{KeyRow, UserRow};
+use crate::projection::accounts::{Accounts, KeyRow, UserRow};
 use crate::projection::positions::{PositionRow, Resolution};
 
 /// An account's money (semantics 8).
@@ -36,13 +36,21 @@ impl BalanceJson {
 #[derive(Debug, Serialize)]
 pub struct FeesJson {
     collected: Text<MoneySum>,
+    taken: Text<MoneySum>,
+    balance: Text<MoneySum>,
     currency: String,
 }
 
 impl FeesJson {
-    /// So much of the venue's currency.
-    pub fn new(collected: MoneySum, currency: &str) -> FeesJson {
-        FeesJson { collected: Text(collected), currency: currency.to_owned() }
+    /// What the venue's accounts tell of them.
+    pub fn of(accounts: &Accounts) -> Result<FeesJson, Overflow> {
+        let (collected, taken) = (accounts.fees(), accounts.fees_taken());
+        Ok(FeesJson {
+            collected: Text(collected),
+            taken: Text(taken),
+            balance: Text(collected.less(taken)?),
+            currency: accounts.currency().to_owned(),
+        })
     }
 }
 

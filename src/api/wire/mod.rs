@@ -10,76 +10,92 @@ pub mod leaderboard;
 pub mod limits;
 pub mod operations;
 pub mod order;
+pub mod print;
 pub mod problem;
 pub mod record;
 pub mod statement;
 pub mod tape;
 
-use std::fmt::{self, Display, Write};
+use std::sync::Arc;
 
-use chrono::{DateTime, Datelike, Timelike};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use uuid::fmt::Hyphenated;
 
 use crate::exchange::catalogue::Outcome;
+use crate::exchange::decimal::{Decimal, DecimalText};
+use crate::exchange::digest::StateDigest;
+use crate::exchange::ids::{CategoryId, EventId, KeyId, MarketId, OrderId, Token, TradeId, UserId};
+use crate::exchange::results::ResultsHash;
 use crate::exchange::units::TimeMs;
 
-/// A decimal or an id as a JSON string, as it prints.
+/// A decimal, an id or a text as a JSON string, as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<T>(pub T);
 
-impl<T: Display> Serialize for Text<T> {
+impl<T: Spelled> Serialize for Text<T> {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut short = Short::default();
-        match write!(short, "{}", self.0) {
-            Ok(()) => serializer.serialize_str(short.as_str()),
-            Err(_) => serializer.collect_str(&self.0),
-        }
+        self.0.spell(serializer)
     }
 }
 
-/// A text short enough to be gathered without asking for memory: ids and decimals are.
-struct Short {
-    bytes: [u8; Short::BYTES_MAX],
-    length: usize,
+/// What is shown as a text. Where that is plain by its nature it is given to the printer between
+/// quotation marks, as bytes that stand as they are.
+pub trait Spelled {
+    /// Gives its text to a printer.
+    fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
-impl Short {
-    /// Longer than a UUID, and than any decimal.
-    const BYTES_MAX: usize = 48;
-
-    fn as_str(&self) -> &str {
-        let written = self.bytes.get(..self.length).unwrap_or_default();
-        // Only whole strings are ever added.
-        std::str::from_utf8(written).unwrap_or_default()
+impl<T: Decimal> Spelled for T {
+    #[inline]
+    fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.decimal().quoted())
     }
 }
 
-impl Default for Short {
-    fn default() -> Short {
-        Short { bytes: [0; Short::BYTES_MAX], length: 0 }
-    }
+macro_rules! spelled_as {
+    ($($type:ty, $value:ident => $text:expr;)+) => {
+        $(impl Spelled for $type {
+            #[inline]
+            fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $value = self;
+                serializer.serialize_str($text)
+            }
+        })+
+    };
 }
 
-impl fmt::Write for Short {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length.saturating_add(text.len());
-        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
-    }
+spelled_as! {
+    Token, token => token.as_str();
+    Arc<str>, text => text;
+    u64, number => DecimalText::of_integer(*number).as_str();
+    StateDigest, digest => &digest.to_string();
+    ResultsHash, hash => &hash.to_string();
 }
 
-/// An exact decimal as a JSON number, digit by digit as it prints: no float is ever made of it.
+macro_rules! spelled_ids {
+    ($($type:ty),+) => {
+        $(impl Spelled for $type {
+            #[inline]
+            fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut text = [b'"'; Hyphenated::LENGTH + 2];
+                let [_, id @ .., _] = &mut text;
+                self.uuid().hyphenated().encode_lower(id);
+                serializer.serialize_bytes(&text)
+            }
+        })+
+    };
+}
+
+spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);
+
+/// An exact decimal as a JSON number, digit by digit as it is shown: no float is ever made of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number<T>(pub T);
 
-impl<T: Display> Serialize for Number<T> {
+impl<T: Decimal> Serialize for Number<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let digits = self.0.to_string();
-        let raw: &RawValue = serde_json::from_str(&digits).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        serializer.serialize_bytes(self.0.decimal().as_bytes())
     }
 }
 
@@ -87,29 +103,66 @@ impl<T: Display> Serialize for Number<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp(pub TimeMs);
 
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let moment = DateTime::from_timestamp_millis(self.0.get())
-            .ok_or_else(|| serde::ser::Error::custom("a moment outside the calendar"))?;
-        let year = u32::try_from(moment.year()).unwrap_or(0);
-        let mut text = *b"0000-00-00T00:00:00.000Z";
+impl Timestamp {
+    /// Bytes of its text with a quotation mark on either side.
+    const BYTES: usize = 26;
+
+    /// Its text between quotation marks.
+    fn quoted(self) -> [u8; Timestamp::BYTES] {
+        // A moment is never negative, and its year has four digits.
+        let ms = self.0.get().unsigned_abs();
+        let (days, of_day) = (ms / MS_PER_DAY, ms % MS_PER_DAY);
+        let (year, month, day) = calendar(days);
+        let (of_minute, minutes) = (of_day % 60_000, of_day / 60_000);
+        let mut text = *br#""0000-00-00T00:00:00.000Z""#;
         for (place, digits, value) in [
-            (0, 4, year),
-            (5, 2, moment.month()),
-            (8, 2, moment.day()),
-            (11, 2, moment.hour()),
-            (14, 2, moment.minute()),
-            (17, 2, moment.second()),
-            (20, 3, moment.timestamp_subsec_millis()),
+            (1, 4, year),
+            (6, 2, month),
+            (9, 2, day),
+            (12, 2, minutes / 60),
+            (15, 2, minutes % 60),
+            (18, 2, of_minute / 1000),
+            (21, 3, of_minute % 1000),
         ] {
             put_digits(&mut text, place, digits, value);
         }
-        serializer.serialize_str(std::str::from_utf8(&text).unwrap_or_default())
+        text
     }
 }
 
+impl Serialize for Timestamp {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.quoted())
+    }
+}
+
+const MS_PER_DAY: u64 = 86_400_000;
+
+/// Year, month and day of the day that is so many days after 1970-01-01. Years are counted from
+/// March, so that the day which some of them lack is their last.
+const fn calendar(days: u64) -> (u64, u64, u64) {
+    const DAYS_PER_400_YEARS: u64 = 146_097;
+    /// From 0000-03-01.
+    const DAYS_BEFORE_1970: u64 = 719_468;
+    let days = days + DAYS_BEFORE_1970;
+    let (era, of_era) = (days / DAYS_PER_400_YEARS, days % DAYS_PER_400_YEARS);
+    let leaps = of_era / 1460 - of_era / 36_524 + of_era / 146_096;
+    let year_of_era = (of_era - leaps) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // Five months from March, and five from August, have 153 days.
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let (month, later) = match month_from_march {
+        0..=9 => (month_from_march + 3, 0),
+        _ => (month_from_march - 9, 1),
+    };
+    (400 * era + year_of_era + later, month, day)
+}
+
 /// Writes the last digits of a number over those that stand at a place.
-fn put_digits(text: &mut [u8], place: usize, digits: usize, value: u32) {
+#[inline]
+fn put_digits(text: &mut [u8], place: usize, digits: usize, value: u64) {
     let places = text.iter_mut().skip(place).take(digits);
     let mut rest = value;
     for byte in places.rev() {
@@ -153,10 +206,11 @@ pub struct CursorEcho {
 mod tests {
     use super::*;
     use crate::exchange::units::{Lots, Money, Ratio, Tick};
+    use chrono::DateTime;
     use proptest::prelude::*;
 
     fn print(value: &impl Serialize) -> String {
-        serde_json::to_string(value).unwrap()
+        String::from_utf8(print::printed(value, 0).unwrap()).unwrap()
     }
 
     #[test]

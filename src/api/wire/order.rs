@@ -6,8 +6,8 @@ use super::account::BalanceJson;
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Direction, PlaceOrder};
-use crate::exchange::effect::{CancelReason, Effect};
+use crate::exchange::command::{Direction, Wording};
+use crate::exchange::effect::{Applied, CancelReason, Effect};
 use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, TradeId};
 use crate::exchange::units::{
     AveragePrice, Lots, Money, Overflow, Sequence, SettlementPrice, Tick, TimeMs,
@@ -21,9 +21,8 @@ use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
 
-/// What is said of an order beside what the interface lists (semantics 4).
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What is said of an order beside what the interface lists (semantics 4): the last members of each
+/// shape that shows one. They stand there by name, because what serde flattens is slower to print.
 struct BesideJson {
     cancelled_quantity: Text<Lots>,
     cancel_reason: Option<&'static str>,
@@ -62,13 +61,23 @@ pub struct OrderJson {
     time_in_force: &'static str,
     created_at: Timestamp,
     updated_at: Timestamp,
-    #[serde(flatten)]
-    beside: BesideJson,
+    cancelled_quantity: Text<Lots>,
+    cancel_reason: Option<&'static str>,
+    filled_cost: Text<Money>,
+    client_order_id: Option<Text<Token>>,
+    sequence: u64,
 }
 
 impl OrderJson {
     /// The order as it stands.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
+        let BesideJson {
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
+        } = BesideJson::of(row);
         OrderJson {
             id: Text(row.id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
@@ -84,7 +93,11 @@ impl OrderJson {
             time_in_force: row.time_in_force.name(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            beside: BesideJson::of(row),
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
         }
     }
 }
@@ -125,8 +138,11 @@ pub struct PlacedJson {
     remaining_quantity: Text<Lots>,
     average_fill_price: Text<AveragePrice>,
     trades: Vec<TradeJson>,
-    #[serde(flatten)]
-    beside: BesideJson,
+    cancelled_quantity: Text<Lots>,
+    cancel_reason: Option<&'static str>,
+    filled_cost: Text<Money>,
+    client_order_id: Option<Text<Token>>,
+    sequence: u64,
 }
 
 impl PlacedJson {
@@ -142,7 +158,7 @@ impl PlacedJson {
             _ => None,
         });
         let Some((order, terms)) = accepted else { return Ok(None) };
-        let outcome = Outcomes::of(sequence, time, order, terms, effects)?;
+        let outcome = Outcomes::of(sequence, time, (order, terms.wording), effects)?;
         Ok(Some(PlacedJson {
             order_id: Text(order.id(time)),
             status: outcome.status().name(),
@@ -153,13 +169,11 @@ impl PlacedJson {
                 quantity: outcome.filled,
             }),
             trades: outcome.trades,
-            beside: BesideJson {
-                cancelled_quantity: Text(outcome.cancelled),
-                cancel_reason: outcome.reason.map(CancelReason::code),
-                filled_cost: Text(outcome.cost),
-                client_order_id: terms.client_order_id.as_deref().copied().map(Text),
-                sequence: sequence.get(),
-            },
+            cancelled_quantity: Text(outcome.cancelled),
+            cancel_reason: outcome.reason.map(CancelReason::code),
+            filled_cost: Text(outcome.cost),
+            client_order_id: terms.client_order_id.as_deref().copied().map(Text),
+            sequence: sequence.get(),
         }))
     }
 }
@@ -184,6 +198,13 @@ impl PlacedJson {
             }
         }
         trades.reverse();
+        let BesideJson {
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
+        } = BesideJson::of(row);
         Ok(PlacedJson {
             order_id: Text(row.id()),
             status: row.status.name(),
@@ -191,18 +212,22 @@ impl PlacedJson {
             remaining_quantity: Text(row.remaining),
             average_fill_price: Text(row.average_price()),
             trades,
-            beside: BesideJson::of(row),
+            cancelled_quantity,
+            cancel_reason,
+            filled_cost,
+            client_order_id,
+            sequence,
         })
     }
 }
 
-/// What an order would have come to.
+/// What a request would have come to.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TriedJson {
-    /// As if it were placed; its ids name nothing.
+pub struct TriedJson<T> {
+    /// As if it were done; ids of what it would make name nothing.
     #[serde(flatten)]
-    pub placed: PlacedJson,
+    pub came: T,
     /// Always true, so that nobody takes it for an order.
     pub dry_run: bool,
     /// The caller's money after it.
@@ -246,6 +271,32 @@ pub struct BatchJson {
     pub results: Vec<ResultJson>,
 }
 
+/// An order that stands, as a record that amends or cancels it would leave it.
+///
+/// # Errors
+/// A sum leaves the range of its type.
+pub fn after(before: &OrderRow, applied: &Applied<'_>) -> Result<OrderRow, Overflow> {
+    let Applied { sequence, time, effects } = *applied;
+    let came = Outcomes::of(sequence, time, (before.no, before.wording), effects)?;
+    let mut row = *before;
+    row.updated_at = time;
+    row.filled = row.filled.plus(came.filled)?;
+    row.filled_cost = row.filled_cost.plus(came.cost)?;
+    (row.remaining, row.cancelled, row.cancel_reason) = (came.resting, came.cancelled, came.reason);
+    for effect in effects {
+        if let Effect::OrderAmended { order, price, quantity, remaining, kept_place, .. } = effect
+            && *order == before.no
+        {
+            (row.price, row.quantity) = (before.wording.yes_price(*price), *quantity);
+            if *kept_place {
+                row.remaining = *remaining;
+            }
+        }
+    }
+    row.status = status_of(row.cancel_reason, row.remaining, row.filled);
+    Ok(row)
+}
+
 /// What came of an incoming order within its record.
 #[derive(Debug, Default)]
 struct Outcomes {
@@ -261,15 +312,14 @@ impl Outcomes {
     fn of(
         sequence: Sequence,
         time: TimeMs,
-        placed: OrderNo,
-        terms: &PlaceOrder,
+        (placed, wording): (OrderNo, Wording),
         effects: &[Effect],
     ) -> Result<Outcomes, Overflow> {
         let mut came = Outcomes::default();
         for effect in effects {
             match effect {
                 Effect::TradeMade(trade) if trade.taker.order == placed => {
-                    let price = terms.wording.yes_price(trade.price);
+                    let price = wording.yes_price(trade.price);
                     came.filled = came.filled.plus(trade.quantity)?;
                     came.cost = came.cost.plus(price.times(trade.quantity)?)?;
                     came.trades.push(TradeJson {
@@ -292,12 +342,16 @@ impl Outcomes {
     }
 
     const fn status(&self) -> OrderStatus {
-        match (self.reason, self.resting.is_zero(), self.filled.is_zero()) {
-            (Some(_), _, _) => OrderStatus::Cancelled,
-            (None, true, _) => OrderStatus::Filled,
-            (None, false, true) => OrderStatus::Open,
-            (None, false, false) => OrderStatus::PartiallyFilled,
-        }
+        status_of(self.reason, self.resting, self.filled)
+    }
+}
+
+const fn status_of(reason: Option<CancelReason>, standing: Lots, filled: Lots) -> OrderStatus {
+    match (reason, standing.is_zero(), filled.is_zero()) {
+        (Some(_), _, _) => OrderStatus::Cancelled,
+        (None, true, _) => OrderStatus::Filled,
+        (None, false, true) => OrderStatus::Open,
+        (None, false, false) => OrderStatus::PartiallyFilled,
     }
 }
 
@@ -361,7 +415,7 @@ struct LevelJson {
     orders: u32,
 }
 
-/// The book of an outcome (interface 4.4).
+/// The book of an outcome (interface 4.4), without the moment at which it was looked at.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DepthJson {
@@ -372,7 +426,13 @@ pub struct DepthJson {
     best_bid: Text<SettlementPrice>,
     best_ask: Text<SettlementPrice>,
     spread: Text<SettlementPrice>,
-    timestamp: Timestamp,
+}
+
+/// A book in print, with the moment as its last member.
+pub fn dated(book: &[u8], time: TimeMs) -> Vec<u8> {
+    let time = Timestamp(time).quoted();
+    let members = book.strip_suffix(b"}").unwrap_or(book);
+    [members, br#","timestamp":"#, time.as_slice(), b"}"].concat()
 }
 
 /// The best levels of a book, those of each side best first; at least one of a side that has any.
@@ -388,7 +448,7 @@ impl DepthJson {
     /// The levels of both sides, best first; without any a side shows the bound. The book of `no`
     /// is the mirror of the one book: its bids are what bets down, at the complement
     /// (semantics 4).
-    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels, time: TimeMs) -> DepthJson {
+    pub fn of(id: MarketId, outcome: Outcome, book: &BookLevels) -> DepthJson {
         let bidders = match outcome {
             Outcome::Yes => Direction::Up,
             Outcome::No => Direction::Down,
@@ -416,7 +476,6 @@ impl DepthJson {
             best_bid: Text(bid),
             best_ask: Text(ask),
             spread: Text(spread.unwrap_or(SettlementPrice::ZERO)),
-            timestamp: Timestamp(time),
         }
     }
 }

@@ -4,7 +4,11 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use super::print::{Unprintable, printed};
 use crate::api::problem::{FieldError, Problem};
+
+/// Bytes that a problem takes: room for them is taken at once.
+const BODY_BYTES_USUAL: usize = 256;
 
 /// A problem as its client reads it.
 #[derive(Debug, Serialize)]
@@ -64,8 +68,8 @@ impl ProblemJson {
 }
 
 /// The body of the answer that reports this problem to the request of this id.
-pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&ProblemJson::of(problem, request_id))
+pub fn print(problem: &Problem, request_id: &str) -> Result<Vec<u8>, Unprintable> {
+    printed(&ProblemJson::of(problem, request_id), BODY_BYTES_USUAL)
 }
 
 #[cfg(test)]

@@ -95,6 +95,10 @@ enum CommandJson<'a> {
         user_id: Id<UserId>,
         amount: Text<Money>,
     },
+    TakeFees {
+        user_id: Id<UserId>,
+        amount: Text<Money>,
+    },
     CreateCategory {
         category_id: Id<CategoryId>,
         name: &'a str,

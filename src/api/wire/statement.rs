@@ -98,13 +98,14 @@ pub struct SettlementsJson {
     pub next: CursorEcho,
 }
 
-/// The caller's profit and loss. Deposits less withdrawals, and what was realised, are what is on
-/// the account and what the contracts held cost.
+/// The caller's profit and loss. Deposits less withdrawals, fees taken, and what was realised, are
+/// what is on the account and what the contracts held cost.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PnlJson {
     deposits: Text<MoneySum>,
     withdrawals: Text<MoneySum>,
+    fees_taken: Text<MoneySum>,
     realised_pnl: Text<MoneySum>,
     unrealised_pnl: Text<MoneySum>,
     holdings_cost: Text<MoneySum>,
@@ -121,6 +122,7 @@ impl PnlJson {
         Ok(PnlJson {
             deposits: Text(pnl.deposited),
             withdrawals: Text(pnl.withdrawn),
+            fees_taken: Text(pnl.fees_taken),
             realised_pnl: Text(pnl.realised),
             unrealised_pnl: Text(pnl.unrealised()?),
             holdings_cost: Text(pnl.cost),

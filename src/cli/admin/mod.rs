@@ -44,6 +44,7 @@ Examples:
   openoutcry admin markets publish 0190f1c3-...
   openoutcry admin markets resolve 0190f1c3-... yes
   openoutcry admin venue mode cancel-only
+  openoutcry admin venue take-fees 12.50
   openoutcry admin --json markets list --status DRAFT | jq -r '.markets[].id' \\
     | xargs -n1 openoutcry admin markets publish
 

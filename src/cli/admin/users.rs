@@ -26,7 +26,8 @@ const USERS: [(&str, &str); 6] = [
     ("CREATED", "createdAt"),
     ("NAME", "profileName"),
 ];
-const BALANCE: [(&str, &str); 3] =
+/// The parts of an account's money that are shown.
+pub const BALANCE: [(&str, &str); 3] =
     [("available", "available"), ("reserved", "reserved"), ("currency", "currency")];
 
 /// What can be done with users.

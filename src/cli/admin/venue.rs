@@ -5,6 +5,16 @@ use serde_json::json;
 
 use super::session::{AdminError, Session};
 use super::table;
+use super::users::BALANCE;
+
+/// The parts of an answer that are shown.
+const MODE: [(&str, &str); 1] = [("mode", "mode")];
+const FEES: [(&str, &str); 4] = [
+    ("collected", "collected"),
+    ("taken", "taken"),
+    ("balance", "balance"),
+    ("currency", "currency"),
+];
 
 /// What anybody may ask of the venue.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -38,6 +48,16 @@ pub enum VenueVerb {
         #[arg(value_enum)]
         mode: Option<Mode>,
     },
+    /// Say what trading has earned, and what of it was taken
+    Fees,
+    /// Move what trading has earned to your own account
+    #[command(after_help = "Examples:\n  openoutcry admin venue fees\n  \
+                            openoutcry admin venue take-fees 12.50")]
+    TakeFees {
+        /// How much, such as 12.50
+        #[arg(value_name = "AMOUNT")]
+        amount: String,
+    },
 }
 
 /// Does it.
@@ -45,11 +65,17 @@ pub enum VenueVerb {
 /// # Errors
 /// [`AdminError`].
 pub async fn run(session: &mut Session, verb: &VenueVerb) -> Result<(), AdminError> {
-    let VenueVerb::Mode { mode } = verb;
     let path = "/admin/venue/mode";
-    let answer = match mode {
-        None => session.get(path).await?,
-        Some(mode) => session.post(path, &json!({"mode": mode.name()})).await?,
+    let (answer, shown) = match verb {
+        VenueVerb::Mode { mode: None } => (session.get(path).await?, &MODE[..]),
+        VenueVerb::Mode { mode: Some(mode) } => {
+            (session.post(path, &json!({"mode": mode.name()})).await?, &MODE[..])
+        }
+        VenueVerb::Fees => (session.get("/admin/fees").await?, &FEES[..]),
+        VenueVerb::TakeFees { amount } => {
+            let asked = json!({"amount": amount});
+            (session.post("/admin/fees/withdrawals", &asked).await?, &BALANCE[..])
+        }
     };
-    session.show(&answer, |json| table::thing(json, &[("mode", "mode")]))
+    session.show(&answer, |json| table::thing(json, shown))
 }

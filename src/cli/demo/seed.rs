@@ -150,7 +150,7 @@ fn deposits(model: &ReadModel, wanted: &[Wanted], numbers: &[UserNo]) -> Vec<Com
         let row = model.accounts.user(user);
         row.is_some_and(|row| {
             row.balance.available == Money::ZERO && row.balance.reserved == Money::ZERO
-        }) && model.positions.of(user).is_empty()
+        }) && model.positions.count(user) == 0
     };
     let users = wanted.iter().zip(numbers).filter(|(_, user)| untouched(**user));
     users.map(|(wanted, user)| Command::Deposit { user: *user, amount: wanted.money }).collect()
@@ -356,7 +356,7 @@ mod tests {
         for user in people {
             let trader = *user.profile_name != *OPERATOR.name;
             assert!(user.balance.available > Money::ZERO);
-            assert_eq!(model.positions.of(user.no).len(), usize::from(trader));
+            assert_eq!(model.positions.count(user.no), usize::from(trader));
             assert_eq!(model.orders.count(user.no), 2 * usize::from(trader));
             assert_eq!(model.orders.open_of(user.no).count(), usize::from(trader));
         }

@@ -326,6 +326,7 @@ impl Canonical for Effect {
             E::Converted { user, event, markets, quantity, cash } => {
                 put!(out; 29_u8, user, event, markets, quantity, cash);
             }
+            E::FeesTaken { user, amount } => put!(out; 31_u8, user, amount),
             E::SetsSettled { event, sets, surplus } => put!(out; 30_u8, event, sets, surplus),
         }
     }

@@ -18,6 +18,7 @@
 //! revoke k1 of ann
 //! deposit ann 100.00
 //! withdraw ann 5.00
+//! take-fees ann 5.00
 //! category weather [name "Weather"] [slug "weather"]
 //! event storms [exclusive] [titles TEXTS] [subtitles TEXTS] [descriptions TEXTS] [images "a" "b"]
 //!              [highlighted yes|no] [in weather,sport]

@@ -15,10 +15,37 @@ const NAME_CHARS_MAX: usize = 24;
 /// What stands before a number that has no name.
 const NUMBER_MARK: char = '?';
 /// Words that begin a line, or stand where a name could, and so are no names.
-const RESERVED: [&str; 29] = [
-    "all", "book", "category", "clock", "close", "deposit", "dispute", "event", "from", "given",
-    "key", "limit", "market", "mode", "no", "none", "once", "pic", "publish", "reopen", "resolve",
-    "revise", "revoke", "suspend", "user", "venue", "void", "withdraw", "yes",
+const RESERVED: [&str; 30] = [
+    "all",
+    "book",
+    "category",
+    "clock",
+    "close",
+    "deposit",
+    "dispute",
+    "event",
+    "from",
+    "given",
+    "key",
+    "limit",
+    "market",
+    "mode",
+    "no",
+    "none",
+    "once",
+    "pic",
+    "publish",
+    "reopen",
+    "resolve",
+    "revise",
+    "revoke",
+    "suspend",
+    "take-fees",
+    "user",
+    "venue",
+    "void",
+    "withdraw",
+    "yes",
 ];
 
 /// Whether a word can be a name.

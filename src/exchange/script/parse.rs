@@ -58,14 +58,9 @@ impl Reader<'_> {
                 self.pass_over("of")?;
                 Command::RevokeKey { user: self.user()?, key }
             }
-            "deposit" => Command::Deposit {
-                user: self.user()?,
-                amount: self.unit("an amount", Money::parse)?,
-            },
-            "withdraw" => Command::Withdraw {
-                user: self.user()?,
-                amount: self.unit("an amount", Money::parse)?,
-            },
+            "deposit" => self.transfer(|user, amount| Command::Deposit { user, amount })?,
+            "withdraw" => self.transfer(|user, amount| Command::Withdraw { user, amount })?,
+            "take-fees" => self.transfer(|user, amount| Command::TakeFees { user, amount })?,
             "publish" | "suspend" | "reopen" | "close" | "resolve" | "dispute" | "void" => {
                 self.life_cycle(verb)?
             }
@@ -82,6 +77,11 @@ impl Reader<'_> {
             user => return self.of_user(self.names.user(user)?),
         };
         Ok((command, None))
+    }
+
+    /// Money that comes to a user's account or goes from it.
+    fn transfer(&mut self, moves: fn(UserNo, Money) -> Command) -> Result<Command, ScriptError> {
+        Ok(moves(self.user()?, self.unit("an amount", Money::parse)?))
     }
 
     fn mode(&mut self) -> Result<Command, ScriptError> {

@@ -27,6 +27,9 @@ pub fn phrase(effect: &Effect, now: TimeMs, names: &Names) -> String {
             format!("{} deposited {amount}", names.of_user(*user))
         }
         Effect::Withdrawn { user, amount } => format!("{} withdrew {amount}", names.of_user(*user)),
+        Effect::FeesTaken { user, amount } => {
+            format!("{} takes {amount} of the fees", names.of_user(*user))
+        }
         Effect::AccountChanged { user, available, reserved } => {
             format!("{} has {available}, reserved {reserved}", names.of_user(*user))
         }

@@ -9,7 +9,7 @@ use super::super::command::{
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
-use super::super::units::{SettlementPrice, TimeMs};
+use super::super::units::{Money, SettlementPrice, TimeMs};
 use super::Line;
 use super::drafts::{
     MarketParts, event_difference, event_draft, key_hash, market_difference, market_draft, picture,
@@ -84,13 +84,10 @@ impl Writer<'_> {
             }
             Command::RevokeKey { user, key } => self.revoke(*user, *key),
             Command::Deposit { user, amount } => {
-                self.part("deposit", self.names.of_user(*user));
-                self.word(amount.to_string());
+                self.transfer("deposit", *user, *amount);
             }
-            Command::Withdraw { user, amount } => {
-                self.part("withdraw", self.names.of_user(*user));
-                self.word(amount.to_string());
-            }
+            Command::Withdraw { user, amount } => self.transfer("withdraw", *user, *amount),
+            Command::TakeFees { user, amount } => self.transfer("take-fees", *user, *amount),
             Command::CreateCategory(draft) => self.category(name, draft),
             Command::CreateEvent(draft) => {
                 self.part("event", name);
@@ -187,6 +184,11 @@ impl Writer<'_> {
             // `AdvanceClock`; every other command is written above.
             _ => self.word("clock"),
         }
+    }
+
+    fn transfer(&mut self, verb: &str, user: UserNo, amount: Money) {
+        self.part(verb, self.names.of_user(user));
+        self.word(amount.to_string());
     }
 
     fn convert(&mut self, asked: &Conversion) {

@@ -232,6 +232,7 @@ fn of_a_user() -> BoxedStrategy<Command> {
         4 => order().prop_map(Command::PlaceOrder),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Deposit { user, amount }),
         1 => (user(), money()).prop_map(|(user, amount)| Command::Withdraw { user, amount }),
+        1 => (user(), money()).prop_map(|(user, amount)| Command::TakeFees { user, amount }),
         1 => (user(), (0..4_u32).prop_map(KeyNo))
             .prop_map(|(user, key)| Command::RevokeKey { user, key }),
         1 => (user(), order_no(), of(price), of(lots)).prop_map(|(user, order, price, quantity)| {
@@ -328,6 +329,7 @@ user ann
 user bob \"Bob \\\"B.\\\"\" pic \"https://example.org/b.png\"
 +5s deposit ann 100.00
 withdraw ann 0.50
+take-fees ann 0.03
 category weather
 event storms exclusive in weather
 market rain until +2h highlighted yes of storms window 1m

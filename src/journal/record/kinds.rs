@@ -4,10 +4,10 @@ use super::super::fields::{self, BadField};
 use super::{
     AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CANCELLED, CancelOrderV1, CancelOrdersV1,
     CloseMarketV1, ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1,
-    DepositV1, DisputeMarketV1, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1,
-    RecordError, ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
+    DisputeMarketV1, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1, RecordError,
+    ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
     SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1,
-    VoidMarketV1, WithdrawV1, cancelled_of, order_of,
+    TransferV1, VoidMarketV1, cancelled_of, order_of,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
@@ -84,11 +84,10 @@ fn spell_venue(command: &Command, tail: &mut Tail<'_>) -> Spelled {
             tail.put(AddKeyV1 { user: user.0, role, label, hash: hash.0 })
         }
         Command::RevokeKey { user, key } => tail.put(RevokeKeyV1 { user: user.0, key: key.0 }),
-        Command::Deposit { user, amount } => {
-            tail.put(DepositV1 { user: user.0, amount: amount.get() })
-        }
-        Command::Withdraw { user, amount } => {
-            tail.put(WithdrawV1 { user: user.0, amount: amount.get() })
+        Command::Deposit { user, amount }
+        | Command::Withdraw { user, amount }
+        | Command::TakeFees { user, amount } => {
+            tail.put(TransferV1 { user: user.0, amount: amount.get() })
         }
         Command::CreateCategory(CategoryDraft { name, slug }) => {
             tail.put(CreateCategoryV1 { name, slug })
@@ -121,14 +120,8 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
         4 => body
             .read()
             .map(|k: RevokeKeyV1| Command::RevokeKey { user: UserNo(k.user), key: KeyNo(k.key) }),
-        5 => body.read().map(|d: DepositV1| Command::Deposit {
-            user: UserNo(d.user),
-            amount: Money::new(d.amount),
-        }),
-        6 => body.read().map(|w: WithdrawV1| Command::Withdraw {
-            user: UserNo(w.user),
-            amount: Money::new(w.amount),
-        }),
+        5 => transfer(body, |user, amount| Command::Deposit { user, amount }),
+        6 => transfer(body, |user, amount| Command::Withdraw { user, amount }),
         7 => body.read().map(|c: CreateCategoryV1<'_>| {
             let (name, slug) = (c.name.to_owned(), c.slug.to_owned());
             Command::CreateCategory(CategoryDraft { name, slug })
@@ -162,8 +155,17 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
         23 => body.read().map(|AdvanceClockV1 {}| Command::AdvanceClock),
         24..=27 => switch(body),
         28 => converted_of(body.read()?).map_err(bad),
+        29 => transfer(body, |user, amount| Command::TakeFees { user, amount }),
         unknown => Err(RecordError::UnknownKind(unknown)),
     }
+}
+
+/// The kinds that move money to an account or from it.
+fn transfer(
+    body: &Body<'_>,
+    command: fn(UserNo, Money) -> Command,
+) -> Result<Command, RecordError> {
+    body.read().map(|t: TransferV1| command(UserNo(t.user), Money::new(t.amount)))
 }
 
 /// The kinds that say who may do what.

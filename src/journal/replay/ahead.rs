@@ -66,6 +66,8 @@ fn send(blocks: impl Iterator<Item = Read>, sends: &SyncSender<Option<Read>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::results::Results;
@@ -110,8 +112,14 @@ mod tests {
     #[test]
     fn what_is_not_taken_is_left() {
         let journal = journal(100);
-        let first = reading_ahead(journal.read(Sequence::new(1)), Iterator::next);
+        let read = AtomicUsize::new(0);
+        let counted = journal.read(Sequence::new(1)).inspect(|_| {
+            read.fetch_add(1, Ordering::Relaxed);
+        });
+        let first = reading_ahead(counted, Iterator::next);
         assert_eq!(first.unwrap().unwrap().first(), Sequence::new(1));
+        // One is taken, as many wait, and one found nobody.
+        assert!(read.into_inner() <= BLOCKS_MAX + 2);
     }
 
     #[test]

@@ -14,10 +14,19 @@ imaged!(Balance { available, reserved });
 impl Imaged for Accounts {
     fn write(&self, sink: &mut impl ImageSink) {
         // The two tables are indexes of the keys.
-        let Accounts { currency, users, keys, keys_of: _, keys_by_hash: _, venue_mode, fees } =
-            self;
+        let Accounts {
+            currency,
+            users,
+            keys,
+            keys_of: _,
+            keys_by_hash: _,
+            venue_mode,
+            fees,
+            fees_taken,
+        } = self;
         venue_mode.write(sink);
         fees.write(sink);
+        fees_taken.write(sink);
         write_text(currency, sink);
         write_count(users.len(), sink);
         for row in users {
@@ -44,7 +53,8 @@ impl Imaged for Accounts {
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let (venue_mode, fees) = (Imaged::read(source)?, Imaged::read(source)?);
+        let venue_mode = Imaged::read(source)?;
+        let (fees, fees_taken) = (Imaged::read(source)?, Imaged::read(source)?);
         let currency = String::read(source)?.into();
         let mut accounts = Accounts {
             currency,
@@ -54,6 +64,7 @@ impl Imaged for Accounts {
             keys_by_hash: FxHashMap::default(),
             venue_mode,
             fees,
+            fees_taken,
         };
         accounts.keys_of.resize_with(accounts.users.len(), Vec::new);
         for index in 0..read_count(source)? {

@@ -42,6 +42,10 @@ pub enum Kind {
     Minutes = 8,
     /// A market's hours in which something traded.
     Hours = 9,
+    /// What a user held to the end of a market.
+    Positions = 10,
+    /// Where each user's orders and fills in a market that ended begin.
+    Traders = 11,
 }
 
 /// Where a page stands.
@@ -136,8 +140,9 @@ impl History {
 
     pub(super) fn get(&self, key: PageKey) -> Result<Vec<u8>, HistoryError> {
         let found = self.shelf.get(key);
-        let found = found.map_err(|cause| HistoryError::Unreadable { key, cause })?;
-        found.ok_or(HistoryError::Missing(key))
+        let found = found.map_err(|cause| HistoryError::Unreadable { key, cause });
+        let page = found.and_then(|found| found.ok_or(HistoryError::Missing(key)));
+        page.inspect_err(|error| self.shelf.failed(error))
     }
 
     /// Whether anything put there can be read again.

@@ -19,7 +19,7 @@ pub trait Shelf: fmt::Debug + Send + Sync {
     /// What the shelf failed with.
     fn get(&self, key: PageKey) -> Result<Option<Vec<u8>>, String>;
 
-    /// Takes note that a page could not be changed.
+    /// Takes note that a page could not be read or changed.
     fn failed(&self, error: &HistoryError);
 
     /// Whether anything put here can be read again.

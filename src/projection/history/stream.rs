@@ -99,6 +99,18 @@ impl<R: Row> Tail<R> {
         Ok(place)
     }
 
+    /// Adds a row to the stream of this owner; gives its place.
+    pub(in crate::projection) fn push_on(
+        &mut self,
+        history: &History,
+        owner: u32,
+        row: &R,
+    ) -> Result<Place, Fault> {
+        self.push(history.rows_per_page(), row, |page, bytes| {
+            history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
+        })
+    }
+
     /// The rows in memory, and where the first of them stands.
     pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(Place, Vec<R>), BadImage> {
         let (first, mut source) = (self.first(rows), self.bytes.as_slice());
@@ -187,10 +199,7 @@ impl<R: Row> Streams<R> {
         unknown: Fault,
     ) -> Result<Place, Fault> {
         let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
-        let history = &self.history;
-        tail.push(history.rows_per_page(), row, |page, bytes| {
-            history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
-        })
+        tail.push_on(&self.history, owner, row)
     }
 
     /// How many rows an owner has.
@@ -206,7 +215,7 @@ impl<R: Row> Streams<R> {
     /// An owner's rows as they are now.
     pub(in crate::projection) fn pages(&self, owner: u32) -> Pages<R> {
         let tail = self.owners.get(owner as usize).cloned().unwrap_or_default();
-        Pages { history: self.history.clone(), owner, tail, at_hand: None }
+        Pages::of(self.history.clone(), owner, tail)
     }
 
     /// Writes all owners' newest rows; how many owners there are is known elsewhere.
@@ -244,6 +253,11 @@ pub(in crate::projection) struct Pages<R: Row> {
 }
 
 impl<R: Row> Pages<R> {
+    /// The rows of this owner, of which these are the newest.
+    pub(in crate::projection) const fn of(history: History, owner: u32, tail: Tail<R>) -> Self {
+        Pages { history, owner, tail, at_hand: None }
+    }
+
     /// How many rows there are.
     pub(in crate::projection) const fn count(&self) -> u32 {
         self.tail.count

@@ -1,12 +1,11 @@
 //! Orders in the read model's image: those that stand whole, the newest of each user packed.
 
-use rustc_hash::FxHashMap;
-
 use super::names::Names;
 use super::page::{OrderPage, Terms};
 use super::row::{OrderRow, OrderStatus};
 use super::standing::Standing;
-use super::{InMarket, Orders, UserOrders};
+use super::traders::Traders;
+use super::{Orders, UserOrders};
 use crate::exchange::ids::{OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, write_count,
@@ -44,7 +43,6 @@ imaged!(Standing {
     price,
     quantity,
     filled,
-    remaining,
     filled_cost,
     time_in_force,
     created_at,
@@ -52,7 +50,6 @@ imaged!(Standing {
     place,
     fills,
 });
-imaged!(InMarket { orders, fills });
 
 impl Imaged for Chain {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -82,15 +79,7 @@ impl Orders {
             standing.write(sink);
             open.name(no).write(sink);
         }
-        for users in markets {
-            let mut sorted: Vec<(&UserNo, &InMarket)> = users.iter().collect();
-            sorted.sort_unstable_by_key(|(user, _)| **user);
-            write_count(sorted.len(), sink);
-            for (user, there) in sorted {
-                user.write(sink);
-                there.write(sink);
-            }
-        }
+        markets.iter().for_each(|traders| traders.write(sink));
         late_count.write(sink);
         write_count(late.len(), sink);
         for ((user, page), endings) in late {
@@ -117,15 +106,7 @@ impl Orders {
         }
         orders.read_open(sizes, source)?;
         for _ in 0..sizes.markets {
-            let (mut users, mut before) = (FxHashMap::default(), None);
-            for _ in 0..read_count(source)? {
-                let user = UserNo::read(source)?;
-                sizes.has_user(user)?;
-                hold(before < Some(user), "users of a market out of order")?;
-                before = Some(user);
-                users.insert(user, InMarket::read(source)?);
-            }
-            orders.markets.push(users);
+            orders.markets.push(Traders::read(sizes, source)?);
         }
         orders.read_late(sizes, source)?;
         orders.fills = Fills::read(history, sizes, source)?;
@@ -143,9 +124,10 @@ impl Orders {
             hold(before < Some(no), "open orders out of order")?;
             before = Some(no);
             sizes.has_market(standing.market)?;
+            hold(standing.filled < standing.quantity, "an open order of which nothing is left")?;
             let own = self.users.get(standing.user.index()).ok_or(NO_USER)?;
             hold(standing.place < own.tail.count(), "an open order after the newest")?;
-            let added = self.open.add(no, standing, Imaged::read(source)?);
+            let added = self.open.add(no, &standing, Imaged::read(source)?);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
         }
         Ok(())

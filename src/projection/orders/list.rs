@@ -4,6 +4,7 @@ use super::names::Names;
 use super::page::{Ending, OrderPage, Terms};
 use super::row::OrderRow;
 use super::standing::Standing;
+use super::traders::Begins;
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::BadImage;
 use crate::projection::fills::FillList;
@@ -182,6 +183,14 @@ pub(super) enum ListKind {
 }
 
 impl OrderList {
+    /// How many there are at most.
+    pub fn left(&self) -> usize {
+        match &self.kind {
+            ListKind::All(left) => *left as usize,
+            ListKind::InMarket(walk) => walk.left(),
+        }
+    }
+
     fn turn(&mut self) -> Result<Option<OrderRow>, HistoryError> {
         if let Some(no) = self.before.take() {
             self.pass(no)?;
@@ -223,6 +232,52 @@ impl Iterator for OrderList {
                 self.kind = ListKind::All(0);
             }
         })
+    }
+}
+
+/// A user's orders in one market, to be looked for whenever.
+#[derive(Debug)]
+pub struct OrdersIn {
+    pub(super) pages: OrderPages,
+    pub(super) begins: Begins,
+    pub(super) before: OrderNo,
+}
+
+impl OrdersIn {
+    /// How many there may be: as many, unless the market has ended.
+    pub fn most(&self) -> usize {
+        match &self.begins {
+            Begins::Here(there) => there.orders.walk().left(),
+            Begins::There(..) => self.pages.tail.count() as usize,
+        }
+    }
+
+    /// The orders, newest first.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn list(self) -> Result<OrderList, HistoryError> {
+        let OrdersIn { pages, begins, before } = self;
+        let walk = begins.find()?.orders.walk();
+        Ok(OrderList { pages, kind: ListKind::InMarket(walk), before: Some(before) })
+    }
+}
+
+/// A user's fills in one market, to be looked for whenever.
+#[derive(Debug)]
+pub struct FillsIn {
+    pub(super) fills: FillList,
+    pub(super) begins: Begins,
+}
+
+impl FillsIn {
+    /// The fills, newest first.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn list(self) -> Result<FillList, HistoryError> {
+        let FillsIn { fills, begins } = self;
+        Ok(fills.in_market(begins.find()?.fills))
     }
 }
 

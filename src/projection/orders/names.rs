@@ -29,7 +29,7 @@ type Entry = (u64, Place);
 const ENTRY_BYTES: usize = 12;
 
 /// What is kept of a name.
-fn mark(user: UserNo, name: &Token) -> u64 {
+pub(super) fn mark(user: UserNo, name: &Token) -> u64 {
     let Fingerprint(bytes) = Fingerprint::of_order_name(user, name);
     bytes.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::marks::Marks;
 use super::row::{OrderRow, OrderStatus};
 use super::standing::Standing;
-use crate::exchange::catalogue::Outcome;
-use crate::exchange::command::{Side, TimeInForce, Wording};
+use crate::exchange::command::{TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{BadImage, Imaged};
@@ -34,13 +34,8 @@ pub struct Terms {
     pub(super) in_market: Links,
 }
 
-/// Bits of the byte that says what is bought or sold, for how long, and whether it has a name.
-const NO: u8 = 1;
-const SELLS: u8 = 1 << 1;
-const EXPIRES: u8 = 1 << 2;
-const AT_ONCE: u8 = 2 << 2;
-const WHOLE: u8 = 3 << 2;
-const NAMED: u8 = 1 << 4;
+/// Set if the order has a name, in the byte of its marks.
+const NAMED: u8 = Marks::BITS + 1;
 
 impl Row for Terms {
     type Base = (Sequence, TimeMs);
@@ -57,15 +52,8 @@ impl Row for Terms {
         pack_sequence(before.0, no.0, sink);
         pack_time(before.1, *created_at, sink);
         pack(u64::from(market.0), sink);
-        let mut bits = if wording.outcome == Outcome::No { NO } else { 0 };
-        bits |= if wording.side == Side::Sell { SELLS } else { 0 };
-        bits |= if client_id.is_some() { NAMED } else { 0 };
-        bits |= match time_in_force {
-            TimeInForce::GoodTillCancelled { expires_at: None } => 0,
-            TimeInForce::GoodTillCancelled { expires_at: Some(_) } => EXPIRES,
-            TimeInForce::ImmediateOrCancel => AT_ONCE,
-            TimeInForce::FillOrKill => WHOLE,
-        };
+        let marks = Marks::of(*wording, *time_in_force);
+        let bits = marks.bits() | if client_id.is_some() { NAMED } else { 0 };
         bits.write(sink);
         if let TimeInForce::GoodTillCancelled { expires_at: Some(expires_at) } = time_in_force {
             pack_time(*created_at, *expires_at, sink);
@@ -84,21 +72,12 @@ impl Row for Terms {
         let created_at = unpack_time(before.1, source)?;
         let market = MarketNo(unpack_u32(source)?);
         let bits = u8::read(source)?;
-        let wording = Wording {
-            outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
-            side: if bits & SELLS == 0 { Side::Buy } else { Side::Sell },
-        };
-        let time_in_force = match bits & WHOLE {
-            0 => TimeInForce::GoodTillCancelled { expires_at: None },
-            EXPIRES => TimeInForce::GoodTillCancelled {
-                expires_at: Some(unpack_time(created_at, source)?),
-            },
-            AT_ONCE => TimeInForce::ImmediateOrCancel,
-            _ => TimeInForce::FillOrKill,
-        };
-        if bits > NAMED | WHOLE | SELLS | NO {
+        if bits > NAMED | Marks::BITS {
             return Err(BadImage::Value("order"));
         }
+        let marks = Marks::from_bits(bits);
+        let expires_at = marks.expires().then(|| unpack_time(created_at, source)).transpose()?;
+        let (wording, time_in_force) = (marks.wording(), marks.time_in_force(expires_at));
         let price = Imaged::read(source)?;
         let quantity = Lots::new(unpack(source)?);
         let client_id = (bits & NAMED != 0).then(|| unpack_name(source)).transpose()?;

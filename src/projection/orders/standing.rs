@@ -1,19 +1,17 @@
 //! Orders that stand: the only ones that effects change, and the only ones kept in memory whole.
+//! Each takes as little room as it can, since there may be millions: [`Standing`] is what is known
+//! of one, [`Open`] keeps them packed.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::FxHashMap;
-
+use super::pool::{Entry, Pool, Slot};
 use super::row::{OrderRow, OrderStatus};
+use super::table::Table;
+use super::titles::Titles;
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::units::{Lots, Money, Tick, TimeMs};
 use crate::projection::fault::Fault;
 use crate::projection::history::chain::{Chain, Place};
-
-/// Where an open order is kept.
-type Slot = u32;
 
 /// An open order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +20,9 @@ pub struct Standing {
     pub(super) market: MarketNo,
     pub(super) wording: Wording,
     pub(super) price: Tick,
+    /// All of it: what was filled, and what remains.
     pub(super) quantity: Lots,
     pub(super) filled: Lots,
-    pub(super) remaining: Lots,
     pub(super) filled_cost: Money,
     pub(super) time_in_force: TimeInForce,
     pub(super) created_at: TimeMs,
@@ -45,7 +43,6 @@ impl Standing {
             price: terms.price,
             quantity: terms.quantity,
             filled: Lots::ZERO,
-            remaining: terms.quantity,
             filled_cost: Money::ZERO,
             time_in_force: terms.time_in_force,
             created_at: time,
@@ -55,9 +52,9 @@ impl Standing {
         }
     }
 
-    /// That what is filled and what remains is all of it.
-    pub(super) fn check_parts(&self, no: OrderNo) -> Result<(), Fault> {
-        let parts = self.filled.plus(self.remaining)?;
+    /// That what is filled and what an effect says remains is all of it.
+    pub(super) fn check_parts(&self, no: OrderNo, remaining: Lots) -> Result<(), Fault> {
+        let parts = self.filled.plus(remaining)?;
         if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(no)) }
     }
 
@@ -72,7 +69,7 @@ impl Standing {
             price: self.price,
             quantity: self.quantity,
             filled: self.filled,
-            remaining: self.remaining,
+            remaining: self.quantity.minus(self.filled).unwrap_or_default(),
             cancelled: Lots::ZERO,
             filled_cost: self.filled_cost,
             status: if partly { OrderStatus::PartiallyFilled } else { OrderStatus::Open },
@@ -91,12 +88,13 @@ impl Standing {
         client_id: Option<Token>,
         reason: Option<CancelReason>,
     ) -> OrderRow {
+        let row = self.row(no, client_id);
         OrderRow {
             remaining: Lots::ZERO,
-            cancelled: self.remaining,
+            cancelled: row.remaining,
             status: reason.map_or(OrderStatus::Filled, |_| OrderStatus::Cancelled),
             cancel_reason: reason,
-            ..self.row(no, client_id)
+            ..row
         }
     }
 }
@@ -104,35 +102,58 @@ impl Standing {
 /// All open orders, each by its number and each user's in order, and their names.
 #[derive(Debug, Default)]
 pub struct Open {
-    slots: FxHashMap<OrderNo, Slot>,
-    orders: Vec<Standing>,
-    free: Vec<Slot>,
-    users: Vec<BTreeMap<OrderNo, Slot>>,
-    names: FxHashMap<OrderNo, Token>,
-    /// Ordered, since clients choose the names and could choose some that a hash does not tell
-    /// apart.
-    named: BTreeMap<(UserNo, Token), OrderNo>,
+    pool: Pool,
+    slots: Table,
+    /// Each user's newest.
+    users: Vec<Option<Slot>>,
+    names: Titles,
 }
 
 impl Open {
     /// One more user, who has none.
     pub(super) fn add_user(&mut self) {
-        self.users.push(BTreeMap::new());
+        self.users.push(None);
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(super) const fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// An open order.
-    pub(super) fn get(&self, no: OrderNo) -> Option<&Standing> {
-        self.orders.get(*self.slots.get(&no)? as usize)
+    fn find(&self, no: OrderNo) -> Option<Slot> {
+        self.slots.find(no, |slot| self.pool.no(slot))
     }
 
-    /// An open order, to be changed.
-    pub(super) fn get_mut(&mut self, no: OrderNo) -> Option<&mut Standing> {
-        self.orders.get_mut(*self.slots.get(&no)? as usize)
+    /// Whether it is open.
+    pub(super) fn has(&self, no: OrderNo) -> bool {
+        self.find(no).is_some()
+    }
+
+    /// An open order.
+    pub(super) fn get(&self, no: OrderNo) -> Option<Standing> {
+        self.pool.get(self.find(no)?)
+    }
+
+    /// When it was placed.
+    pub(super) fn placed(&self, no: OrderNo) -> Option<TimeMs> {
+        self.pool.entry(self.find(no)?).map(Entry::created_at)
+    }
+
+    /// Changes an open order: of whom it is, and when and where it was placed, stays.
+    pub(super) fn change<T>(
+        &mut self,
+        no: OrderNo,
+        change: impl FnOnce(&mut Standing) -> T,
+    ) -> Result<T, Fault> {
+        let unknown = Fault::UnknownOrder(no);
+        let slot = self.find(no).ok_or(unknown)?;
+        let before = self.pool.get(slot).ok_or(unknown)?;
+        let mut after = before;
+        let told = change(&mut after);
+        if after != before {
+            self.pool.set(slot, &after).ok_or(unknown)?;
+        }
+        Ok(told)
     }
 
     /// An open order as readers see it.
@@ -142,77 +163,67 @@ impl Open {
 
     /// Its owner's own name for an open order.
     pub(super) fn name(&self, no: OrderNo) -> Option<Token> {
-        self.names.get(&no).copied()
+        self.names.of(no)
     }
 
-    /// The open order of that name.
+    /// The open order of that name, the newest if there are several.
     pub(super) fn named(&self, user: UserNo, name: Token) -> Option<OrderNo> {
-        self.named.get(&(user, name)).copied()
+        self.names.find(user, &name)
     }
 
-    /// A user's open orders before this one, in order of placing.
+    /// A user's open orders before this one, newest first. Finding the first of them walks over
+    /// those after it, unless this one is open too; a user has thousands at most.
     pub(super) fn before(
         &self,
         user: UserNo,
         no: OrderNo,
-    ) -> impl DoubleEndedIterator<Item = (OrderNo, &Standing)> {
-        let open = self.users.get(user.index()).map(|open| open.range(..no));
-        open.into_iter()
-            .flatten()
-            .filter_map(|(no, slot)| Some((*no, self.orders.get(*slot as usize)?)))
+    ) -> impl Iterator<Item = (OrderNo, Standing)> {
+        let own = |entry: &&Entry| entry.user == user;
+        let known = self.find(no).and_then(|slot| self.pool.entry(slot)).filter(own);
+        let newest = self.users.get(user.index()).copied().flatten();
+        let first = known.map_or(newest, |entry| entry.before);
+        let before = |slot: &Slot| self.pool.entry(*slot).and_then(|entry| entry.before);
+        std::iter::successors(first, before)
+            .filter_map(|slot| Some((self.pool.no(slot)?, self.pool.get(slot)?)))
+            .skip_while(move |(other, _)| *other >= no)
     }
 
     /// All of them, in order of placing.
-    pub(super) fn sorted(&self) -> Vec<(OrderNo, &Standing)> {
-        let mut all: Vec<(OrderNo, &Standing)> =
-            self.slots.keys().filter_map(|no| Some((*no, self.get(*no)?))).collect();
+    pub(super) fn sorted(&self) -> Vec<(OrderNo, Standing)> {
+        let mut all: Vec<(OrderNo, Standing)> = self.pool.all().collect();
         all.sort_unstable_by_key(|(no, _)| *no);
         all
     }
 
-    /// Adds an order of a user that there is.
+    /// Adds an order of a user that there is, newer than all of the user's.
     pub(super) fn add(
         &mut self,
         no: OrderNo,
-        standing: Standing,
+        standing: &Standing,
         name: Option<Token>,
     ) -> Result<(), Fault> {
         let user = standing.user;
-        let own = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let slot = if let Some(slot) = self.free.pop() {
-            if let Some(place) = self.orders.get_mut(slot as usize) {
-                *place = standing;
-            }
-            slot
-        } else {
-            let slot = Slot::try_from(self.orders.len());
-            let slot = slot.map_err(|_| Fault::NotNext(no.0.get()))?;
-            self.orders.push(standing);
-            slot
-        };
-        own.insert(no, slot);
-        self.slots.insert(no, slot);
+        let newest = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        let slot = self.pool.add(no, standing, *newest).ok_or(Fault::NotNext(no.0.get()))?;
+        *newest = Some(slot);
+        self.slots.add(no, slot, |slot| self.pool.no(slot));
         if let Some(name) = name {
-            self.names.insert(no, name);
-            self.named.insert((user, name), no);
+            self.names.add(user, no, &name);
         }
         Ok(())
     }
 
     /// Takes an order away, and its name.
     pub(super) fn remove(&mut self, no: OrderNo) -> Option<(Standing, Option<Token>)> {
-        let slot = self.slots.remove(&no)?;
-        let standing = self.orders.get(slot as usize).copied()?;
-        self.free.push(slot);
-        if let Some(own) = self.users.get_mut(standing.user.index()) {
-            own.remove(&no);
-        }
-        let name = self.names.remove(&no);
-        if let Some(key) = name.map(|name| (standing.user, name))
-            && self.named.get(&key) == Some(&no)
+        let slot = self.slots.remove(no, |slot| self.pool.no(slot))?;
+        let standing = self.pool.get(slot)?;
+        let Entry { before, after, .. } = *self.pool.entry(slot)?;
+        if after.is_none()
+            && let Some(newest) = self.users.get_mut(standing.user.index())
         {
-            self.named.remove(&key);
+            *newest = before;
         }
-        Some((standing, name))
+        self.pool.remove(slot);
+        Some((standing, self.names.remove(standing.user, no)))
     }
 }

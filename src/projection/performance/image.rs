@@ -10,7 +10,7 @@ use crate::projection::image::{Sizes, hold};
 
 imaged!(Score { realised, volume });
 imaged!(DayRow { day, score });
-imaged!(UserRow { deposited, withdrawn, days });
+imaged!(UserRow { deposited, withdrawn, fees_taken, days });
 
 impl Imaged for Day {
     #[inline]

@@ -1,16 +1,17 @@
-//! Positions in the read model's image: user by user, each row with its place in the order of
-//! changes, and how the markets ended.
+//! Positions in the read model's image: those held user by user, each row with its place in the
+//! order of changes, the newest of those held to the end, and how the markets ended.
 
-use super::{End, PositionRow, Positions, Resolution};
+use super::ended::Ended;
+use super::{End, PositionRow, Positions};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged_choice, read_count, room, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_count, room, write_count,
 };
 use crate::exchange::units::Lots;
+use crate::projection::history::History;
+use crate::projection::history::stream::Streams;
 use crate::projection::image::{Sizes, hold};
-
-imaged_choice!(Resolution { Won = 1, Lost = 2, Void = 3 });
 
 /// The winner, or nothing of a void.
 impl Imaged for End {
@@ -30,8 +31,9 @@ impl Imaged for End {
 impl Positions {
     /// Writes every user's rows, and the ends of markets by ascending number.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        // The index leads to the rows, and what is held is the sum of them.
-        let Positions { users, index: _, ends, interest: _, changes } = self;
+        // The index leads to the rows, what is held is the sum of them, and what a record settles
+        // is put away before the next.
+        let Positions { users, index: _, ended, settled: _, ends, interest: _, changes } = self;
         changes.write(sink);
         for rows in users {
             write_count(rows.len(), sink);
@@ -39,6 +41,7 @@ impl Positions {
                 write_row(row, sink);
             }
         }
+        ended.write(sink);
         let mut sorted: Vec<(&MarketNo, &End)> = ends.iter().collect();
         sorted.sort_unstable_by_key(|(market, _)| **market);
         write_count(sorted.len(), sink);
@@ -50,10 +53,12 @@ impl Positions {
 
     /// Reads them.
     pub(in crate::projection) fn read(
+        history: History,
         sizes: Sizes,
         source: &mut impl ImageSource,
     ) -> Result<Positions, BadImage> {
-        let mut positions = Positions { changes: Imaged::read(source)?, ..Positions::default() };
+        let mut positions =
+            Positions { changes: Imaged::read(source)?, ..Positions::on(history.clone()) };
         positions.interest.resize(sizes.markets, Lots::ZERO);
         for user in sizes.users() {
             let count = read_count(source)?;
@@ -65,15 +70,25 @@ impl Positions {
                 hold(row.change <= positions.changes, "a position changed after the last change")?;
                 let other = positions.index.insert((user, row.market, row.outcome), place);
                 hold(other.is_none(), "two positions of one user in one outcome")?;
-                if row.resolution.is_none() {
-                    let key = (user, row.market, row.outcome);
-                    let counted = positions.note_interest(key, Lots::ZERO, row.quantity);
-                    counted.map_err(|_| BadImage::Contradiction("too many contracts held"))?;
-                }
+                let key = (user, row.market, row.outcome);
+                let counted = positions.note_interest(key, Lots::ZERO, row.quantity);
+                counted.map_err(|_| BadImage::Contradiction("too many contracts held"))?;
                 rows.push(row);
             }
             positions.users.push(rows);
         }
+        let (changes, mut user) = (positions.changes, sizes.users());
+        positions.ended = Streams::read(history, sizes.users, source, |rows: &[Ended]| {
+            let user = user.next();
+            for Ended(row) in rows {
+                hold(Some(row.user) == user, "a position among those of another")?;
+                sizes.has_market(row.market)?;
+                row.copy_from.map_or(Ok(()), |user| sizes.has_user(user))?;
+                hold(row.change <= changes, "a position ended after the last change")?;
+            }
+            let rising = rows.is_sorted_by(|a, b| a.0.change < b.0.change);
+            hold(rising, "ended positions out of order")
+        })?;
         let mut before: Option<MarketNo> = None;
         for _ in 0..read_count(source)? {
             let market = MarketNo::read(source)?;
@@ -94,7 +109,7 @@ fn write_row(row: &PositionRow, sink: &mut impl ImageSink) {
         quantity,
         cost,
         realised,
-        resolution,
+        resolution: _,
         copy_from,
         updated_at,
         change,
@@ -104,7 +119,6 @@ fn write_row(row: &PositionRow, sink: &mut impl ImageSink) {
     quantity.write(sink);
     cost.write(sink);
     realised.write(sink);
-    resolution.write(sink);
     copy_from.write(sink);
     updated_at.write(sink);
     change.write(sink);
@@ -118,7 +132,7 @@ fn read_row(user: UserNo, source: &mut impl ImageSource) -> Result<PositionRow, 
         quantity: Imaged::read(source)?,
         cost: Imaged::read(source)?,
         realised: Imaged::read(source)?,
-        resolution: Imaged::read(source)?,
+        resolution: None,
         copy_from: Imaged::read(source)?,
         updated_at: Imaged::read(source)?,
         change: Imaged::read(source)?,

@@ -36,6 +36,7 @@ impl Cause {
             Cause::Voided(_) => 9,
             Cause::Fee(_) => 10,
             Cause::Converted(_) => 11,
+            Cause::FeesTaken => 12,
         }
     }
 
@@ -75,6 +76,7 @@ impl Cause {
             9 => Cause::Voided(MarketNo(unpack_u32(source)?)),
             10 => Cause::Fee(about(source)?),
             11 => Cause::Converted(EventNo(unpack_u32(source)?)),
+            12 => Cause::FeesTaken,
             _ => return Err(BadImage::Value("Cause")),
         })
     }

@@ -1,7 +1,12 @@
 //! Candles: what traded in each interval. Volumes are kept as running totals, so that those of any
 //! stretch of time are one subtraction.
 
+use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, LotsSum, Tick, TimeMs};
+use crate::projection::fault::Fault;
+use crate::projection::history::chain::Place;
+use crate::projection::history::stream::{Pages, Tail};
+use crate::projection::history::{History, HistoryError};
 
 const MINUTE_MS: i64 = 60 * 1000;
 
@@ -108,53 +113,138 @@ pub struct Bar {
     pub trades: u64,
 }
 
-/// Candles of one market and one length, oldest first.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Series(pub(super) Vec<Candle>);
+/// Candles of one market and one length: that which may still change, and those before it, most
+/// of them put away.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Series<const MINUTES: bool> {
+    pub(super) done: Tail<Done<MINUTES>>,
+    pub(super) last: Option<Candle>,
+}
 
-impl Series {
+/// A candle that changes no more, of a minute or else of an hour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Done<const MINUTES: bool>(pub(super) Candle);
+
+impl<const MINUTES: bool> Series<MINUTES> {
+    pub(super) const INTERVAL: Interval = if MINUTES { Interval::Minute } else { Interval::Hour };
+
     /// Takes in what traded later than all before.
-    pub(super) fn take(&mut self, interval: Interval, later: &Candle) {
+    pub(super) fn take(
+        &mut self,
+        history: &History,
+        market: MarketNo,
+        later: &Candle,
+    ) -> Result<(), Fault> {
         // A clock that is set back does not reach a record's time, which never goes back.
-        let start = interval.start(later.start);
-        match self.0.last_mut() {
+        let start = Self::INTERVAL.start(later.start);
+        match &mut self.last {
             Some(last) if last.start >= start => last.take(later),
-            _ => self.0.push(Candle { start, ..*later }),
+            last => {
+                if let Some(done) = last.replace(Candle { start, ..*later }) {
+                    self.done.push_on(history, market.0, &Done(done))?;
+                }
+            }
         }
+        Ok(())
     }
 
     pub(super) fn note_interest(&mut self, interest: Lots) {
-        if let Some(last) = self.0.last_mut() {
+        if let Some(last) = &mut self.last {
             last.interest = interest;
         }
     }
 
     pub(super) fn volume(&self) -> LotsSum {
-        through(self.0.last())
+        through(self.last.as_ref())
     }
 
-    pub(super) fn volume_after(&self, time: TimeMs) -> LotsSum {
-        let before = self.0.partition_point(|candle| candle.start <= time);
-        let before = before.checked_sub(1).and_then(|last| self.0.get(last));
-        self.volume().less(through(before)).unwrap_or_default()
+    /// The candles as they are now.
+    pub(super) fn candles(&self, history: &History, market: MarketNo) -> Candles<MINUTES> {
+        let done = Pages::of(history.clone(), market.0, self.done.clone());
+        Candles { done, last: self.last }
+    }
+}
+
+/// Candles of one market and one length as they were at one moment, to be read whenever.
+#[derive(Debug, Clone)]
+pub struct Candles<const MINUTES: bool> {
+    done: Pages<Done<MINUTES>>,
+    last: Option<Candle>,
+}
+
+impl<const MINUTES: bool> Candles<MINUTES> {
+    /// A candle, counted from the oldest.
+    fn at(&mut self, place: Place) -> Result<Option<Candle>, HistoryError> {
+        if place == self.done.count() {
+            return Ok(self.last);
+        }
+        Ok(self.done.row(place)?.map(|done| done.0))
     }
 
-    pub(super) fn bars(&self, interval: Interval, from: TimeMs, count: usize) -> Vec<Bar> {
-        let first = self.0.partition_point(|candle| candle.start < from);
-        let mut before = first.checked_sub(1).and_then(|last| self.0.get(last));
-        let mut left = self.0.get(first..).unwrap_or_default();
+    /// How many candles began before this moment. Looks back from the newest in steps that grow,
+    /// since the newest are asked for most.
+    fn before(&mut self, time: TimeMs) -> Result<Place, HistoryError> {
+        let all = self.done.count() + u32::from(self.last.is_some());
+        let mut early = |place| Ok(self.at(place)?.is_some_and(|candle| candle.start < time));
+        let (mut low, mut high, mut step) = (0, all, 1_u32);
+        while let Some(place) = high.checked_sub(1) {
+            let place = place.saturating_sub(step - 1);
+            if early(place)? {
+                low = place + 1;
+                break;
+            }
+            (high, step) = (place, step.saturating_mul(2));
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if early(middle)? {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    fn last_before(&mut self, place: Place) -> Result<Option<Candle>, HistoryError> {
+        place.checked_sub(1).map_or(Ok(None), |last| self.at(last))
+    }
+
+    /// Contracts traded in the intervals that began after `time`. Reads a few pages.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn volume_after(mut self, time: TimeMs) -> Result<LotsSum, HistoryError> {
+        let before = self.before(TimeMs::new(time.get() + 1).unwrap_or(TimeMs::MAX))?;
+        let through_before = through(self.last_before(before)?.as_ref());
+        Ok(through(self.last.as_ref()).less(through_before).unwrap_or_default())
+    }
+
+    /// See [`Tape::candles`](super::Tape::candles).
+    fn bars(
+        mut self,
+        interval: Interval,
+        from: TimeMs,
+        count: usize,
+    ) -> Result<Vec<Bar>, HistoryError> {
+        let mut place = self.before(from)?;
+        let mut before = self.last_before(place)?;
+        let mut next = self.at(place)?;
         let mut bars = Vec::with_capacity(count);
         let mut start = from.get();
         for _ in 0..count {
             let end = start.saturating_add(interval.ms());
-            let inside = left.iter().take_while(|candle| candle.start.get() < end).count();
-            let (own, later) = left.split_at(inside);
-            let sum = own.iter().copied().reduce(|mut sum, candle| {
-                sum.take(&candle);
-                sum
-            });
-            let traded = own.last().map(|_| through(own.last()).less(through(before)));
-            before = own.last().or(before);
+            let mut sum: Option<Candle> = None;
+            while let Some(candle) = next.filter(|candle| candle.start.get() < end) {
+                match &mut sum {
+                    Some(sum) => sum.take(&candle),
+                    None => sum = Some(candle),
+                }
+                place += 1;
+                next = self.at(place)?;
+            }
+            let traded = sum.map(|sum| sum.through.less(through(before.as_ref())));
+            before = sum.or(before);
             bars.push(Bar {
                 start: TimeMs::new(start).unwrap_or(TimeMs::MAX),
                 prices: sum.map(|sum| sum.prices),
@@ -162,9 +252,42 @@ impl Series {
                 interest: before.map_or(Lots::ZERO, |candle| candle.interest),
                 trades: sum.map_or(0, |sum| u64::from(sum.trades)),
             });
-            (left, start) = (later, end);
+            start = end;
         }
-        bars
+        Ok(bars)
+    }
+}
+
+/// Intervals of one market one after the other, as they were at one moment, to be read whenever.
+#[derive(Debug)]
+pub struct Chart {
+    pub(super) made_of: MadeOf,
+    pub(super) interval: Interval,
+    pub(super) from: TimeMs,
+    pub(super) count: usize,
+}
+
+/// What the intervals of a chart are sums of.
+#[derive(Debug)]
+pub(super) enum MadeOf {
+    Minutes(Box<Candles<true>>),
+    Hours(Box<Candles<false>>),
+    Nothing,
+}
+
+impl Chart {
+    /// The intervals; none at all if there is no such market. Walks what traded: at most 5 minutes
+    /// of each, or 24 hours.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn bars(self) -> Result<Vec<Bar>, HistoryError> {
+        let Chart { made_of, interval, from, count } = self;
+        match made_of {
+            MadeOf::Minutes(candles) => candles.bars(interval, from, count),
+            MadeOf::Hours(candles) => candles.bars(interval, from, count),
+            MadeOf::Nothing => Ok(Vec::new()),
+        }
     }
 }
 

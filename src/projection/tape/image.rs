@@ -1,18 +1,19 @@
 //! Trades and candles in the read model's image: market by market, oldest first.
 
-use super::candles::{Candle, Interval, Prices, Series};
+use super::candles::{Candle, Done, Prices, Series};
 use super::{MarketTape, Tape, TradeRow};
 use crate::exchange::command::Direction;
 use crate::exchange::ids::TradeIndex;
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice,
 };
-use crate::exchange::units::{Lots, Sequence, TimeMs};
+use crate::exchange::units::{Lots, LotsSum, Sequence, TimeMs};
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_sequence, pack_time, unpack, unpack_sequence, unpack_time, unpack_u32,
+    pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from, unpack_sequence,
+    unpack_time, unpack_u32, unpack_wide,
 };
-use crate::projection::history::stream::{Row, Streams};
+use crate::projection::history::stream::{Row, Streams, Tail};
 use crate::projection::history::{History, Kind};
 use crate::projection::image::{Sizes, hold};
 
@@ -51,15 +52,55 @@ impl Row for TradeRow {
     }
 }
 
+/// What a candle is packed beside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Before {
+    start: TimeMs,
+    through: LotsSum,
+    interest: Lots,
+}
+
+impl<const MINUTES: bool> Row for Done<MINUTES> {
+    type Base = Before;
+
+    const KIND: Kind = if MINUTES { Kind::Minutes } else { Kind::Hours };
+
+    fn base(&self) -> Before {
+        let Candle { start, through, interest, .. } = self.0;
+        Before { start, through, interest }
+    }
+
+    fn pack(&self, _: Place, before: &Before, sink: &mut Vec<u8>) {
+        let Candle { start, prices, trades, through, interest } = self.0;
+        pack_time(before.start, start, sink);
+        prices.write(sink);
+        pack(u64::from(trades), sink);
+        pack_wide(through.get().wrapping_sub(before.through.get()), sink);
+        pack_from(before.interest.get(), interest.get(), sink);
+    }
+
+    fn unpack(_: Place, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
+        Ok(Done(Candle {
+            start: unpack_time(before.start, source)?,
+            prices: Imaged::read(source)?,
+            trades: unpack_u32(source)?,
+            through: LotsSum::new(before.through.get().wrapping_add(unpack_wide(source)?)),
+            interest: Lots::new(unpack_from(before.interest.get(), source)?),
+        }))
+    }
+}
+
 impl Tape {
-    /// Writes every market's trades and minutes.
+    /// Writes every market's newest trades and candles.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        let Tape { trades, markets } = self;
+        let Tape { history: _, trades, markets } = self;
         trades.write(sink);
         for market in markets {
-            // Hours are made of minutes.
-            let MarketTape { minutes, hours: _ } = market;
-            minutes.0.write(sink);
+            market.is_some().write(sink);
+            if let Some(MarketTape { minutes, hours }) = market.as_deref() {
+                minutes.write(sink);
+                hours.write(sink);
+            }
         }
     }
 
@@ -72,20 +113,40 @@ impl Tape {
         let check = |trades: &[TradeRow]| {
             hold(trades.is_sorted_by(|a, b| a.sequence <= b.sequence), "trades out of order")
         };
-        let trades = Streams::read(history, sizes.markets, source, check)?;
-        let mut tape = Tape { trades, markets: Vec::new() };
+        let rows = history.rows_per_page();
+        let trades = Streams::read(history.clone(), sizes.markets, source, check)?;
+        let mut tape = Tape { trades, ..Tape::on(history) };
         for _ in 0..sizes.markets {
-            let minutes = Series(Imaged::read(source)?);
-            let rising = |a: &Candle, b: &Candle| a.start < b.start && a.through <= b.through;
-            hold(minutes.0.is_sorted_by(rising), "candles out of order")?;
-            let begins = |candle: &Candle| Interval::Minute.start(candle.start) == candle.start;
-            hold(minutes.0.iter().all(begins), "a candle that begins within a minute")?;
-            let mut hours = Series::default();
-            for minute in &minutes.0 {
-                hours.take(Interval::Hour, minute);
-            }
-            tape.markets.push(MarketTape { minutes, hours });
+            let traded = bool::read(source)?;
+            let market = traded.then(|| {
+                let (minutes, hours) = (Series::read(rows, source)?, Series::read(rows, source)?);
+                hold(minutes.volume() == hours.volume(), "hours that are not those of minutes")?;
+                Ok::<_, BadImage>(Box::new(MarketTape { minutes, hours }))
+            });
+            tape.markets.push(market.transpose()?);
         }
         Ok(tape)
+    }
+}
+
+impl<const MINUTES: bool> Series<MINUTES> {
+    fn write(&self, sink: &mut impl ImageSink) {
+        let Series { done, last } = self;
+        done.write(sink);
+        // There is one, or there would be no series.
+        if let Some(last) = last {
+            last.write(sink);
+        }
+    }
+
+    fn read(rows: u32, source: &mut impl ImageSource) -> Result<Self, BadImage> {
+        let (done, kept): (Tail<Done<MINUTES>>, Vec<_>) = Tail::read(rows, source)?;
+        let last = Candle::read(source)?;
+        let all: Vec<Candle> = kept.into_iter().map(|done| done.0).chain([last]).collect();
+        let rising = |a: &Candle, b: &Candle| a.start < b.start && a.through <= b.through;
+        hold(all.is_sorted_by(rising), "candles out of order")?;
+        let begins = |candle: &Candle| Self::INTERVAL.start(candle.start) == candle.start;
+        hold(all.iter().all(begins), "a candle that begins within an interval")?;
+        Ok(Series { done, last: Some(last) })
     }
 }

@@ -58,6 +58,10 @@ pub enum Intent {
         user: u8,
         share: u8,
     },
+    TakeFees {
+        user: u8,
+        share: u8,
+    },
     Run {
         market: u8,
         what: Run,
@@ -291,6 +295,10 @@ fn command(twin: &Naive, intent: &Intent, now: TimeMs) -> Command {
             let available = twin.ledger.account(u32::from(*user)).available;
             let units = i64::try_from(available * i128::from(*share) / 100).unwrap().max(1);
             Command::Withdraw { user: UserNo(u32::from(*user)), amount: Money::new(units) }
+        }
+        Intent::TakeFees { user, share } => {
+            let units = i64::try_from(twin.ledger.fees * i128::from(*share) / 100).unwrap().max(1);
+            Command::TakeFees { user: UserNo(u32::from(*user)), amount: Money::new(units) }
         }
         Intent::Run { market: pick, what } => {
             run_command(market(twin, *pick, now), *what, twin, now)

@@ -145,6 +145,7 @@ impl Naive {
             }
             Command::CancelOrder { user, order } => self.cancel(*user, *order),
             Command::CancelOrders { user, market } => self.cancel_all(*user, *market),
+            Command::TakeFees { user, amount } => self.take_fees(*user, *amount),
             Command::Convert(asked) => self.convert(asked),
             Command::Heartbeat { user, timeout_seconds } => self.beat(*user, *timeout_seconds),
             Command::SetVenueMode { mode } => self.set_mode(None, *mode),
@@ -244,6 +245,18 @@ impl Naive {
         self.ledger.supply -= units;
         self.ledger.account_mut(user.0).available -= units;
         self.tell(Effect::Withdrawn { user, amount });
+        Ok(())
+    }
+
+    fn take_fees(&mut self, user: UserNo, amount: Money) -> Result<(), Reject> {
+        self.known_user(user)?;
+        let units = i128::from(amount.get());
+        if units > self.ledger.fees {
+            return Err(Reject::InsufficientFees);
+        }
+        self.ledger.fees -= units;
+        self.ledger.account_mut(user.0).available += units;
+        self.tell(Effect::FeesTaken { user, amount });
         Ok(())
     }
 

@@ -49,6 +49,9 @@ impl<'a> Reading<'_, 'a> {
             C::Withdraw { user, amount } => {
                 J::Withdraw { user_id: self.user(*user), amount: Text(*amount) }
             }
+            C::TakeFees { user, amount } => {
+                J::TakeFees { user_id: self.user(*user), amount: Text(*amount) }
+            }
             C::CreateCategory(draft) => self.create_category(draft),
             C::CreateEvent(draft) => self.create_event(draft),
             C::CreateMarket(draft) => self.create_market(draft),

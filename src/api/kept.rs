@@ -1,0 +1,136 @@
+//! Answers kept in print until what they show has changed. The read model says which record changed
+//! it last; an answer printed for another record is printed again, so nothing has to be told when
+//! to expire, and no reader is shown less than the moment at which it looked.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::printed::PrintedPages;
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::Sequence;
+
+/// Answers of each kind that are kept, each of at most one piece of a list (16 KiB): together a few
+/// megabytes at most. An answer has its place by what it shows, and gives way to another of the
+/// same place.
+const PLACES: usize = 256;
+
+/// Everything that is kept in print.
+#[derive(Debug, Default)]
+pub struct Print {
+    /// Markets as lists show them.
+    pub markets: PrintedPages,
+    /// Books, without the moment at which they were looked at.
+    pub books: KeptAnswers<Book>,
+    /// All the open orders of a user, who alone is shown them.
+    pub orders: KeptAnswers<UserNo>,
+}
+
+/// What an answer shows.
+pub trait Subject: Copy + PartialEq {
+    /// A number that tells subjects apart, as far as it goes.
+    fn number(self) -> usize;
+}
+
+/// So many levels of each side of a book, in the words of an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Book {
+    /// Market.
+    pub market: MarketNo,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Levels.
+    pub levels: usize,
+}
+
+impl Subject for Book {
+    fn number(self) -> usize {
+        let outcome = usize::from(self.outcome == Outcome::Yes);
+        // Neighbouring markets get neighbouring places, and other numbers of levels others.
+        self.market.index().wrapping_mul(2).wrapping_add(outcome).wrapping_add(self.levels * 37)
+    }
+}
+
+impl Subject for UserNo {
+    fn number(self) -> usize {
+        self.index()
+    }
+}
+
+/// Answers of one kind.
+#[derive(Debug)]
+pub struct KeptAnswers<S> {
+    places: Box<[Mutex<Option<Answer<S>>>]>,
+}
+
+#[derive(Debug)]
+struct Answer<S> {
+    of: S,
+    changed: Sequence,
+    text: Arc<[u8]>,
+}
+
+impl<S> Default for KeptAnswers<S> {
+    fn default() -> KeptAnswers<S> {
+        KeptAnswers { places: (0..PLACES).map(|_| Mutex::new(None)).collect() }
+    }
+}
+
+impl<S: Subject> KeptAnswers<S> {
+    /// What was printed of it since the record that changed it last.
+    pub fn find(&self, of: S, changed: Sequence) -> Option<Arc<[u8]>> {
+        let kept = self.place(of)?.lock();
+        let kept = kept.as_ref().filter(|kept| kept.of == of && kept.changed == changed);
+        kept.map(|kept| Arc::clone(&kept.text))
+    }
+
+    /// Keeps what was printed of it as that record left it.
+    pub fn keep(&self, of: S, changed: Sequence, text: Arc<[u8]>) {
+        if let Some(place) = self.place(of) {
+            *place.lock() = Some(Answer { of, changed, text });
+        }
+    }
+
+    fn place(&self, of: S) -> Option<&Mutex<Option<Answer<S>>>> {
+        self.places.get(of.number().checked_rem(self.places.len())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_given_to_its_own_and_until_it_changes() {
+        let kept = KeptAnswers::default();
+        let (ann, bob) = (UserNo(3), UserNo(4));
+        // Another of the same place.
+        let eve = UserNo(3 + u32::try_from(PLACES).unwrap());
+        let (then, now) = (Sequence::new(7), Sequence::new(9));
+        assert_eq!(kept.find(ann, then), None);
+        kept.keep(ann, then, Arc::from(*b"ann's"));
+        assert_eq!(kept.find(ann, then).as_deref(), Some(&b"ann's"[..]));
+        assert_eq!(
+            (kept.find(ann, now), kept.find(bob, then), kept.find(eve, then)),
+            Default::default()
+        );
+        kept.keep(eve, then, Arc::from(*b"eve's"));
+        assert_eq!((kept.find(ann, then), kept.find(eve, then).is_some()), (None, true));
+    }
+
+    #[test]
+    fn books_are_told_apart_by_all_that_they_show() {
+        let kept = KeptAnswers::default();
+        let changed = Sequence::new(1);
+        let book = Book { market: MarketNo(5), outcome: Outcome::Yes, levels: 10 };
+        kept.keep(book, changed, Arc::from(*b"it"));
+        let others = [
+            Book { market: MarketNo(5 + 128), ..book },
+            Book { outcome: Outcome::No, ..book },
+            Book { levels: 20, ..book },
+        ];
+        assert!(kept.find(book, changed).is_some());
+        assert!(others.iter().all(|other| kept.find(*other, changed).is_none()));
+    }
+}

@@ -1,0 +1,141 @@
+//! When what is read most last changed: each market's book, and each user's orders. Whoever has
+//! kept what a reader was shown knows by it whether that still holds.
+
+use super::Projection;
+use super::fault::Faults;
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::units::Sequence;
+
+/// The records that made the last changes. Not in the image: a model that was read from one has
+/// been shown to nobody.
+#[derive(Debug, Default)]
+pub struct Changes {
+    books: Vec<Sequence>,
+    orders: Vec<Sequence>,
+}
+
+impl Changes {
+    /// No changes yet, of so many markets and users.
+    pub fn none(markets: usize, users: usize) -> Changes {
+        Changes { books: vec![Sequence::ZERO; markets], orders: vec![Sequence::ZERO; users] }
+    }
+
+    /// The record that last changed the levels of a market's book.
+    pub fn of_book(&self, market: MarketNo) -> Sequence {
+        self.books.get(market.index()).copied().unwrap_or_default()
+    }
+
+    /// The record that last changed an order of a user, or placed one.
+    pub fn of_orders(&self, user: UserNo) -> Sequence {
+        self.orders.get(user.index()).copied().unwrap_or_default()
+    }
+
+    fn book(&mut self, market: MarketNo, sequence: Sequence) {
+        if let Some(changed) = self.books.get_mut(market.index()) {
+            *changed = sequence;
+        }
+    }
+
+    fn order(&mut self, user: UserNo, sequence: Sequence) {
+        if let Some(changed) = self.orders.get_mut(user.index()) {
+            *changed = sequence;
+        }
+    }
+
+    fn fold_effect(&mut self, effect: &Effect, sequence: Sequence) {
+        match effect {
+            Effect::MarketCreated { .. } => self.books.push(sequence),
+            Effect::UserCreated { .. } => self.orders.push(sequence),
+            Effect::OrderAccepted { terms, .. } => self.order(terms.user, sequence),
+            Effect::OrderRested { user, market, .. }
+            | Effect::OrderCancelled { user, market, .. }
+            | Effect::OrderAmended { user, market, .. } => {
+                self.book(*market, sequence);
+                self.order(*user, sequence);
+            }
+            Effect::TradeMade(trade) => {
+                self.book(trade.market, sequence);
+                self.order(trade.taker.user, sequence);
+                self.order(trade.maker.user, sequence);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Projection for Changes {
+    fn fold(&mut self, applied: &Applied<'_>, _: &mut Faults) {
+        for effect in applied.effects {
+            self.fold_effect(effect, applied.sequence);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ReadModel;
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::command::Direction;
+    use crate::exchange::effect::CancelReason;
+    use crate::exchange::lifecycle::MarketStatus;
+    use crate::exchange::units::Lots;
+
+    /// All that a reader is shown of the book and of two users' orders.
+    fn shown(model: &ReadModel) -> (Vec<String>, [Vec<String>; 2]) {
+        let side =
+            |direction| model.depth.levels(RAIN, direction).map(|level| format!("{level:?}"));
+        let orders = |user| {
+            let orders = model.orders.of(user).map(|row| format!("{:?}", row.unwrap()));
+            orders.collect::<Vec<_>>()
+        };
+        let book = side(Direction::Up).chain(side(Direction::Down)).collect();
+        (book, [orders(ANN), orders(BOB)])
+    }
+
+    #[test]
+    fn whatever_shows_something_else_has_changed_and_nothing_else_has() {
+        const BID: Placed =
+            Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 8 };
+        const ASK: Placed =
+            Placed { record: 3, user: BOB, wording: SELL_YES, price: 60, quantity: 3 };
+        const KILLED: Placed =
+            Placed { record: 4, user: BOB, wording: BUY_YES, price: 50, quantity: 1 };
+        let amended = Effect::OrderAmended {
+            order: order(2),
+            user: ANN,
+            market: RAIN,
+            direction: Direction::Up,
+            price_before: tick(60),
+            price: tick(60),
+            remaining_before: Lots::new(5),
+            quantity: Lots::new(7),
+            remaining: Lots::new(4),
+            kept_place: true,
+        };
+        let records = [
+            vec![user(ANN), user(BOB), market(RAIN, None)],
+            vec![BID.accepted(), BID.rested(8)],
+            vec![ASK.accepted(), ASK.took(0, BID, 5, 3)],
+            vec![KILLED.accepted(), KILLED.cancelled(1, false, CancelReason::IocRemainder)],
+            vec![amended],
+            vec![moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
+            vec![BID.cancelled(4, true, CancelReason::User)],
+        ];
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &records[0]));
+        for (record, effects) in (2..).zip(&records[1..]) {
+            let (book, orders) = shown(&model);
+            model.fold(&applied(record, effects));
+            let (book_now, orders_now) = shown(&model);
+            let now = Sequence::new(record);
+            let changed = [ANN, BOB].map(|user| model.changes.of_orders(user) == now);
+            let differs = [0, 1].map(|user| orders[user] != orders_now[user]);
+            assert_eq!(changed, differs, "orders at {record}");
+            // What is cancelled without having stood counts too, and does no harm.
+            let book_changed = model.changes.of_book(RAIN) == now;
+            assert_eq!(book_changed, book != book_now || record == 4, "book at {record}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What is bought or sold, and for how long it stands, in few bits of a byte.
+
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::command::{Side, TimeInForce, Wording};
+use crate::exchange::units::TimeMs;
+
+const NO: u8 = 1;
+const SELLS: u8 = 1 << 1;
+const EXPIRES: u8 = 1 << 2;
+const AT_ONCE: u8 = 2 << 2;
+const WHOLE: u8 = 3 << 2;
+
+/// An order's wording, and which of the kinds of time in force it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// The bits that may be set; others are somebody else's.
+    pub(super) const BITS: u8 = NO | SELLS | WHOLE;
+
+    pub(super) const fn of(wording: Wording, time_in_force: TimeInForce) -> Marks {
+        let outcome = match wording.outcome {
+            Outcome::Yes => 0,
+            Outcome::No => NO,
+        };
+        let side = match wording.side {
+            Side::Buy => 0,
+            Side::Sell => SELLS,
+        };
+        let stands = match time_in_force {
+            TimeInForce::GoodTillCancelled { expires_at: None } => 0,
+            TimeInForce::GoodTillCancelled { expires_at: Some(_) } => EXPIRES,
+            TimeInForce::ImmediateOrCancel => AT_ONCE,
+            TimeInForce::FillOrKill => WHOLE,
+        };
+        Marks(outcome | side | stands)
+    }
+
+    /// Of what [`bits`](Marks::bits) gave, whatever else is set.
+    pub(super) const fn from_bits(bits: u8) -> Marks {
+        Marks(bits & Marks::BITS)
+    }
+
+    pub(super) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(super) const fn wording(self) -> Wording {
+        Wording {
+            outcome: if self.0 & NO == 0 { Outcome::Yes } else { Outcome::No },
+            side: if self.0 & SELLS == 0 { Side::Buy } else { Side::Sell },
+        }
+    }
+
+    /// Whether the order has an end that is told elsewhere.
+    pub(super) const fn expires(self) -> bool {
+        self.0 & WHOLE == EXPIRES
+    }
+
+    /// How long it stands, if its end is that one.
+    pub(super) const fn time_in_force(self, expires_at: Option<TimeMs>) -> TimeInForce {
+        match self.0 & WHOLE {
+            0 => TimeInForce::GoodTillCancelled { expires_at: None },
+            EXPIRES => TimeInForce::GoodTillCancelled { expires_at },
+            AT_ONCE => TimeInForce::ImmediateOrCancel,
+            _ => TimeInForce::FillOrKill,
+        }
+    }
+}

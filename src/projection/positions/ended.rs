@@ -1,0 +1,164 @@
+//! Positions that were held to their market's end: nothing of them changes any more, so they are
+//! put away. Reading a user's positions is merging them with those held.
+
+use super::{PositionRow, Resolution};
+use crate::exchange::catalogue::Outcome;
+use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::image::coding::{BadImage, Imaged};
+use crate::exchange::units::{Lots, MoneySum, TimeMs};
+use crate::projection::history::chain::Place;
+use crate::projection::history::pack::{
+    pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from, unpack_money,
+    unpack_signed, unpack_time, unpack_u32,
+};
+use crate::projection::history::stream::{Pages, Row};
+use crate::projection::history::{HistoryError, Kind};
+
+/// A position of somebody that was held to the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended(pub(super) PositionRow);
+
+/// Bits of the byte that says what was held, and what became of it.
+const NO: u8 = 1;
+const COPIED: u8 = 1 << 1;
+const LOST: u8 = 1 << 2;
+const VOID: u8 = 2 << 2;
+
+impl Row for Ended {
+    type Base = (u64, TimeMs, u32);
+
+    const KIND: Kind = Kind::Positions;
+
+    fn base(&self) -> Self::Base {
+        (self.0.change, self.0.updated_at, self.0.user.0)
+    }
+
+    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+        let PositionRow { user, market, outcome, quantity, cost, .. } = self.0;
+        let PositionRow { realised, resolution, copy_from, updated_at, change, .. } = self.0;
+        pack_from(before.0, change, sink);
+        pack_time(before.1, updated_at, sink);
+        pack_from(u64::from(before.2), u64::from(user.0), sink);
+        pack(u64::from(market.0), sink);
+        let mut bits = match resolution {
+            Some(Resolution::Lost) => LOST,
+            Some(Resolution::Void) => VOID,
+            Some(Resolution::Won) | None => 0,
+        };
+        bits |= if outcome == Outcome::No { NO } else { 0 };
+        bits |= if copy_from.is_some() { COPIED } else { 0 };
+        bits.write(sink);
+        if let Some(copied) = copy_from {
+            pack(u64::from(copied.0), sink);
+        }
+        pack(quantity.get(), sink);
+        pack_money(cost, sink);
+        pack_signed(realised.get(), sink);
+    }
+
+    fn unpack(_: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+        let change = unpack_from(before.0, source)?;
+        let updated_at = unpack_time(before.1, source)?;
+        let user = u32::try_from(unpack_from(u64::from(before.2), source)?);
+        let user = UserNo(user.map_err(|_| BadImage::Value("UserNo"))?);
+        let market = MarketNo(unpack_u32(source)?);
+        let bits = u8::read(source)?;
+        let resolution = match bits & !(NO | COPIED) {
+            0 => Resolution::Won,
+            LOST => Resolution::Lost,
+            VOID => Resolution::Void,
+            _ => return Err(BadImage::Value("position")),
+        };
+        let copied = (bits & COPIED != 0).then(|| unpack_u32(source)).transpose()?;
+        Ok(Ended(PositionRow {
+            user,
+            market,
+            outcome: if bits & NO == 0 { Outcome::Yes } else { Outcome::No },
+            quantity: Lots::new(unpack(source)?),
+            cost: unpack_money(source)?,
+            realised: MoneySum::new(unpack_signed(source)?),
+            resolution: Some(resolution),
+            copy_from: copied.map(UserNo),
+            updated_at,
+            change,
+        }))
+    }
+}
+
+/// A user's positions as they were at one moment, the latest change first, to be read whenever.
+/// Its length is known, and passing over rows costs little. After an error nothing more comes.
+#[derive(Debug, Clone)]
+pub struct PositionList {
+    /// The latest change last.
+    pub(super) held: Vec<PositionRow>,
+    pub(super) ended: Pages<Ended>,
+    /// So many of those that ended, the oldest ones, are left.
+    pub(super) left: Place,
+}
+
+impl PositionList {
+    /// The one of those left that ended `passed` before the newest of them.
+    fn ended(&mut self, passed: Place) -> Result<Option<PositionRow>, HistoryError> {
+        let place = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
+        Ok(place.map_or(Ok(None), |place| self.ended.row(place))?.map(|ended| ended.0))
+    }
+
+    fn turn(&mut self) -> Result<Option<PositionRow>, HistoryError> {
+        let ended = self.ended(0)?;
+        let later = |held: &PositionRow| ended.is_none_or(|ended| held.change > ended.change);
+        if let Some(held) = self.held.pop_if(|held| later(held)) {
+            return Ok(Some(held));
+        }
+        self.left = self.left.saturating_sub(1);
+        Ok(ended)
+    }
+
+    /// Passes over so many rows. Reads a page for each halving.
+    fn pass(&mut self, rows: usize) -> Result<(), HistoryError> {
+        let rows = rows.min(self.len());
+        let all = self.held.len();
+        // How many of them ended.
+        let (mut low, mut high) = (rows.saturating_sub(all), rows.min(self.left as usize));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let ended = self.ended(Place::try_from(middle).unwrap_or(Place::MAX))?;
+            let held = all.checked_sub(rows - middle).and_then(|place| self.held.get(place));
+            if ended.zip(held).is_some_and(|(ended, held)| ended.change > held.change) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.left = self.left.saturating_sub(Place::try_from(low).unwrap_or(Place::MAX));
+        self.held.truncate(all - (rows - low));
+        Ok(())
+    }
+
+    fn end(&mut self, error: HistoryError) -> HistoryError {
+        self.left = 0;
+        self.held.clear();
+        error
+    }
+}
+
+impl Iterator for PositionList {
+    type Item = Result<PositionRow, HistoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.turn().map_err(|error| self.end(error)).transpose()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.held.len() + self.left as usize;
+        (left, Some(left))
+    }
+
+    fn nth(&mut self, passed: usize) -> Option<Self::Item> {
+        match self.pass(passed) {
+            Ok(()) => self.next(),
+            Err(error) => Some(Err(self.end(error))),
+        }
+    }
+}
+
+impl ExactSizeIterator for PositionList {}
