@@ -11,6 +11,8 @@ use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, BlockBuilder, Head, RawBlock};
+use openoutcry::journal::replay::ahead::reading_ahead;
+use openoutcry::journal::replay::sealer::Sealer;
 use openoutcry::journal::replay::{self, Replayer};
 use openoutcry::journal::sled::SledJournal;
 
@@ -18,13 +20,16 @@ fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
 }
 
-/// Blocks of at most `records_max` records each, chained, with the results that they come to.
+/// Blocks of at most `records_max` records each, chained, with the results that they come to. As a
+/// busy server writes them: a block records what was known while the one before it was being made
+/// durable, which is the results of the one before that.
 fn blocks(records: &[Record], records_max: usize) -> Vec<Block> {
     let mut head = Head::START;
     let (mut exchange, mut log, mut effects) = (Exchange::new(), ResultsLog::default(), vec![]);
-    let mut blocks = Vec::new();
+    let (mut blocks, mut known) = (Vec::new(), Results::NONE);
     for chunk in records.chunks(records_max) {
-        let block = block(&head, chunk, log.sealed());
+        let block = block(&head, chunk, known);
+        known = log.sealed();
         for record in chunk {
             effects.clear();
             exchange.apply(record, &mut effects).expect("it applies");
@@ -133,6 +138,16 @@ fn replaying(c: &mut Criterion) {
         b.iter(|| {
             let mut replayer = Replayer::new();
             replay::replay(journal.read(Sequence::ZERO.next()), &mut replayer, |_, _| {})
+        });
+    });
+    group.bench_function("the same, reading and hashing on threads beside", |b| {
+        b.iter(|| {
+            let sealer = Sealer::start(Results::NONE).expect("a thread");
+            let mut replayer = Replayer::new().sealed_by(sealer);
+            let head = reading_ahead(journal.read(Sequence::ZERO.next()), |blocks| {
+                replay::replay(blocks, &mut replayer, |_, _| {})
+            });
+            (head.expect("a sound journal"), replayer.settled().expect("results"))
         });
     });
     group.finish();

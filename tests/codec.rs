@@ -32,6 +32,14 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// The record at the start of some bytes, and how many of them it takes.
+fn decode(bytes: &[u8], sequence: Sequence) -> Result<(Record, usize), RecordError> {
+    let mut records = Vec::new();
+    let taken = record::decode(bytes, sequence, &mut records)?;
+    assert_eq!(records.len(), 1);
+    Ok((records.swap_remove(0), taken))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 1024,
@@ -44,7 +52,7 @@ proptest! {
         let bytes = encoded(asked.clone(), time);
         let Asked { once, command } = asked;
         let sequence = Sequence::new(9);
-        let read = record::decode(&bytes, sequence);
+        let read = decode(&bytes, sequence);
         prop_assert_eq!(read, Ok((Record { sequence, time, once, command }, bytes.len())));
     }
 
@@ -52,20 +60,20 @@ proptest! {
     fn a_record_cut_anywhere_is_refused(asked in asked(), time in time()) {
         let bytes = encoded(asked, time);
         for length in 0..bytes.len() {
-            let cut = record::decode(&bytes[..length], Sequence::new(1));
+            let cut = decode(&bytes[..length], Sequence::new(1));
             prop_assert_eq!(cut, Err(RecordError::Truncated));
             // Cut, and its length made to fit: no shorter body is a record of the kind.
             if let Some(body) = length.checked_sub(16) {
                 let mut cut = bytes[..length].to_vec();
                 cut[..4].copy_from_slice(&u32::try_from(body).unwrap().to_le_bytes());
-                let read = record::decode(&cut, Sequence::new(1));
+                let read = decode(&cut, Sequence::new(1));
                 prop_assert!(read.is_err(), "{length}: {read:?}");
             }
         }
         let mut longer = bytes.clone();
         longer.push(0);
         longer[..4].copy_from_slice(&u32::try_from(bytes.len() - 15).unwrap().to_le_bytes());
-        let read = record::decode(&longer, Sequence::new(1));
+        let read = decode(&longer, Sequence::new(1));
         prop_assert_eq!(read, Err(RecordError::Trailing(1)));
     }
 
@@ -79,7 +87,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        if let Ok((read, taken)) = record::decode(&bytes, Sequence::new(1)) {
+        if let Ok((read, taken)) = decode(&bytes, Sequence::new(1)) {
             let Record { time, once, command, .. } = read;
             prop_assert_eq!(encoded(Asked { once, command }, time), &bytes[..taken]);
         }
@@ -87,12 +95,12 @@ proptest! {
 
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..29_u8) {
-        let _ = record::decode(&bytes, Sequence::new(1)).is_ok();
+        let _ = decode(&bytes, Sequence::new(1)).is_ok();
         let _ = RawBlock::new(bytes.clone()).decode().is_ok();
         let mut header = u32::try_from(bytes.len()).unwrap().to_le_bytes().to_vec();
         header.extend([kind, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         header.extend(bytes);
-        let _ = record::decode(&header, Sequence::new(1)).is_ok();
+        let _ = decode(&header, Sequence::new(1)).is_ok();
     }
 
     #[test]
@@ -111,22 +119,22 @@ fn unknown_kinds_and_versions_are_named() {
     for kind in [0_u16, 30, 1000, u16::MAX] {
         let mut other = bytes.clone();
         other[4..6].copy_from_slice(&kind.to_le_bytes());
-        let read = record::decode(&other, Sequence::new(1));
+        let read = decode(&other, Sequence::new(1));
         assert_eq!(read, Err(RecordError::UnknownKind(kind)));
     }
     for strange in [2_u8, 9, u8::MAX] {
         let mut other = bytes.clone();
         other[6] = strange;
-        let read = record::decode(&other, Sequence::new(1));
+        let read = decode(&other, Sequence::new(1));
         assert_eq!(read, Err(RecordError::UnknownVersion(23, strange)));
         (other[6], other[7]) = (1, strange);
-        let read = record::decode(&other, Sequence::new(1));
+        let read = decode(&other, Sequence::new(1));
         assert_eq!(read, Err(RecordError::UnknownFlags(23, strange)));
     }
     for stamp in [-1, i64::MIN, TimeMs::MAX.get() + 1, i64::MAX] {
         let mut other = bytes.clone();
         other[8..16].copy_from_slice(&stamp.to_le_bytes());
-        assert_eq!(record::decode(&other, Sequence::new(1)), Err(RecordError::Time(stamp)));
+        assert_eq!(decode(&other, Sequence::new(1)), Err(RecordError::Time(stamp)));
     }
 }
 
@@ -140,7 +148,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
         assert_eq!(record::admit(&bad.into()), Err(EncodeError::Field(5, "amount")));
         let mut forged = bytes.clone();
         forged[20..28].copy_from_slice(&units.to_le_bytes());
-        let read = record::decode(&forged, Sequence::new(1));
+        let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(5, "amount")));
     }
     let (fits, most, supply) = (Rules::current(), u32::MAX, Money::new(i64::MAX));
@@ -159,7 +167,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
             record::admit(&Command::OpenVenue(rules).into()),
             Err(EncodeError::Field(1, field))
         );
-        let read = record::decode(&forged, Sequence::new(1));
+        let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(1, field)));
     }
     let order = openoutcry::exchange::ids::OrderNo(Sequence::new(3));
@@ -171,7 +179,7 @@ fn values_out_of_range_are_neither_written_nor_read() {
         let mut forged = bytes.clone();
         let start = forged.len() - 8;
         forged[start..].copy_from_slice(&lots.to_le_bytes());
-        let read = record::decode(&forged, Sequence::new(1));
+        let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(20, "quantity")));
     }
 }
@@ -189,7 +197,7 @@ fn names_that_are_none_are_not_read() {
     for bad in [0, b' ', b'\n', 127] {
         let mut forged = bytes.clone();
         forged[place] = bad;
-        let read = record::decode(&forged, Sequence::new(1));
+        let read = decode(&forged, Sequence::new(1));
         assert_eq!(read, Err(RecordError::Field(23, "once.key")));
     }
 }
@@ -200,7 +208,7 @@ fn forged_lengths_do_not_allocate() {
     let mut bytes = encoded(event, TimeMs::default());
     for length in [4_u64, 60_000, u64::from(u32::MAX), u64::MAX] {
         bytes[16..24].copy_from_slice(&length.to_le_bytes());
-        assert_eq!(record::decode(&bytes, Sequence::new(1)), Err(RecordError::Body(2)));
+        assert_eq!(decode(&bytes, Sequence::new(1)), Err(RecordError::Body(2)));
     }
 }
 

@@ -198,19 +198,22 @@ fn orders_alike(user: UserNo, market: MarketNo) -> [PlaceOrder; 12] {
     let expires_at = Some(commands::after(commands::START, 9_999));
     let no = Wording { outcome: Outcome::No, side: Side::Sell };
     [
-        plain,
-        PlaceOrder { user: UserNo(2), ..plain },
-        PlaceOrder { market: MarketNo(0), ..plain },
+        plain.clone(),
+        PlaceOrder { user: UserNo(2), ..plain.clone() },
+        PlaceOrder { market: MarketNo(0), ..plain.clone() },
         // The same bet at the same price, in other words.
-        PlaceOrder { wording: no, price: plain.price.complement(), ..plain },
-        PlaceOrder { price: Tick::new(41).unwrap(), ..plain },
-        PlaceOrder { quantity: Lots::contracts(3), ..plain },
-        PlaceOrder { time_in_force: TimeInForce::GoodTillCancelled { expires_at }, ..plain },
-        PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain },
-        PlaceOrder { condition: Condition::PostOnly, ..plain },
-        PlaceOrder { copy_from: Some(UserNo(0)), ..plain },
-        PlaceOrder { client_order_id: Token::new("a"), ..plain },
-        PlaceOrder { client_order_id: Token::new("b"), ..plain },
+        PlaceOrder { wording: no, price: plain.price.complement(), ..plain.clone() },
+        PlaceOrder { price: Tick::new(41).unwrap(), ..plain.clone() },
+        PlaceOrder { quantity: Lots::contracts(3), ..plain.clone() },
+        PlaceOrder {
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at },
+            ..plain.clone()
+        },
+        PlaceOrder { self_trade: SelfTradePrevention::CancelMaker, ..plain.clone() },
+        PlaceOrder { condition: Condition::PostOnly, ..plain.clone() },
+        PlaceOrder { copy_from: Some(UserNo(0)), ..plain.clone() },
+        PlaceOrder { client_order_id: Token::new("a").map(Box::new), ..plain.clone() },
+        PlaceOrder { client_order_id: Token::new("b").map(Box::new), ..plain },
     ]
 }
 

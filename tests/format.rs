@@ -325,7 +325,7 @@ fn order_fields(order: &PlaceOrder) -> Value {
         "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
         "copy_from": order.copy_from.map(|user| user.0),
-        "client_order_id": order.client_order_id.map(|id| id.to_string()) })
+        "client_order_id": order.client_order_id.as_ref().map(|id| id.to_string()) })
 }
 
 #[test]
@@ -587,7 +587,7 @@ fn example() -> Vec<Block> {
         condition: Condition::Unconditional,
         valid_until: None,
         copy_from: None,
-        client_order_id: Token::new("s-1"),
+        client_order_id: Token::new("s-1").map(Box::new),
     });
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
     let once = Some(Box::new(Once { caller, key, part: 0, body: BodyHash([7; 32]) }));

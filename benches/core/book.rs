@@ -57,7 +57,7 @@ pub fn steps(records: &[Record]) -> Vec<Step> {
 }
 
 fn come(no: OrderNo, terms: &PlaceOrder) -> Step {
-    let terms = PlaceOrder { market: MarketNo(0), ..*terms };
+    let terms = PlaceOrder { market: MarketNo(0), ..terms.clone() };
     let backing = Backing { cash: terms.quantity, ..Backing::default() };
     let rests = matches!(terms.time_in_force, TimeInForce::GoodTillCancelled { .. });
     Step::Come(Order::new(no, &terms, backing), rests)

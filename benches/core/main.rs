@@ -17,6 +17,7 @@ use std::process::Command as Process;
 use std::time::{Duration, Instant};
 
 use openoutcry::exchange::Exchange;
+use openoutcry::exchange::ahead::AHEAD;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::results::ResultsLog;
@@ -99,9 +100,12 @@ fn on_exchange(
 }
 
 fn apply(exchange: &mut Exchange, records: &[Record], effects: &mut Vec<Effect>) {
-    for record in records {
-        effects.clear();
-        exchange.apply(record, effects).expect("it applies");
+    for records in records.chunks(AHEAD) {
+        exchange.look_ahead(records);
+        for record in records {
+            effects.clear();
+            exchange.apply(record, effects).expect("it applies");
+        }
     }
 }
 

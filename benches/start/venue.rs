@@ -39,7 +39,7 @@ impl Pass {
                 Command::PublishMarket { market: market(*made) }
             }
             Command::PlaceOrder(order) => {
-                let mut order = *order;
+                let mut order = order.clone();
                 (order.user, order.market) = (user(order.user), market(order.market));
                 Command::PlaceOrder(order)
             }

@@ -8,6 +8,7 @@ use openoutcry::exchange::results::Results;
 use openoutcry::exchange::units::Sequence;
 use openoutcry::journal::JournalError;
 use openoutcry::journal::block::{Block, BlockFault, Head};
+use openoutcry::journal::replay::ahead::{ReadAhead, reading_ahead};
 use openoutcry::journal::replay::{self, ReplayFault, Replayer};
 use serde_json::json;
 
@@ -164,9 +165,20 @@ impl Walk {
         progress: &Progress,
         listener: &mut impl Listener,
     ) -> Result<(), Stop> {
+        let blocks = source.blocks()?;
+        reading_ahead(blocks, |blocks| self.over(blocks, moment, progress, listener))
+    }
+
+    fn over(
+        &mut self,
+        blocks: &mut ReadAhead,
+        moment: Option<Moment>,
+        progress: &Progress,
+        listener: &mut impl Listener,
+    ) -> Result<(), Stop> {
         let mut effects = Vec::new();
         let mut offset = 0_u64;
-        for block in source.blocks()? {
+        for block in blocks {
             let block = block.map_err(Stop::Journal)?;
             let (first, bytes) = (block.first(), size(block.bytes().len()));
             let mut until = Until { moment, listener: &mut *listener, taken: false };

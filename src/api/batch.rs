@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         let slot = match operation {
             Err(problem) => Err(problem),
             Ok(Resolved::Place(terms)) => {
-                self.names.extend(terms.client_order_id);
+                self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
                     let command = Command::PlaceOrder(terms);
                     let asked = self.call.engine.ask_among(&mut self.placing, command);
@@ -247,7 +247,8 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 
-/// Reads the operations, of which each may be wrong in its own way, and whether they are only tried.
+/// Reads the operations, of which each may be wrong in its own way, and whether they are only to
+/// be tried.
 fn read(call: &Call) -> Result<(Vec<Result<Operation, Problem>>, Option<bool>), Problem> {
     if call.query.is_none()
         && let Some(read) =

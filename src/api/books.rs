@@ -7,7 +7,7 @@ use super::kept::Book;
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
-use super::wire::order::{BookLevels, DepthJson, dated};
+use super::wire::depth::{BookLevels, DepthJson, dated};
 use super::wire::print::printed;
 use crate::engine::clock;
 use crate::engine::past::Moment;

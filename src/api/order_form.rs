@@ -94,7 +94,7 @@ impl OrderForm {
             condition,
             valid_until,
             copy_from,
-            client_order_id,
+            client_order_id: client_order_id.map(Box::new),
         })
     }
 }

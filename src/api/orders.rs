@@ -44,8 +44,9 @@ pub async fn place(call: Call) -> Result<Reply, Problem> {
     if dry_run {
         return trials::place(&call, terms).await;
     }
+    let unnamed = terms.client_order_id.is_none() && call.once.is_none();
     let command = Command::PlaceOrder(terms);
-    if terms.client_order_id.is_none() && call.once.is_none() {
+    if unnamed {
         let answer = call.submit(command).await?;
         let (sequence, time) = (answer.sequence(), answer.time());
         let placed = placed(&Applied { sequence, time, effects: answer.effects() });

@@ -82,7 +82,7 @@ pub async fn batch(
     let once = call.once.as_ref().map(|once| once::once(user, once.key, &target, &call.body));
     let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<(), Problem>>) = Default::default();
     for (part, operation) in (0_u8..).zip(operations) {
-        let step = operation.and_then(|operation| step(call, &operation, &steps));
+        let step = operation.and_then(|operation| step(call, operation, &steps));
         let keyed = |step| (step, once.map(|once| Box::new(Once { part, ..once })));
         slots.push(step.map(|step| steps.push(keyed(step))));
     }
@@ -111,13 +111,13 @@ pub async fn batch(
 }
 
 /// An operation as it is tried. A name may be that of an order placed by a step before.
-fn step(call: &Call, operation: &Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
-    Ok(match *operation {
+fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
+    Ok(match operation {
         Resolved::Place(terms) => Step::Place(terms),
         Resolved::Cancel(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
         Resolved::CancelNamed(name) => {
             let named = |step: &Step| match step {
-                Step::Place(terms) => terms.client_order_id == Some(name),
+                Step::Place(terms) => terms.client_order_id.as_deref() == Some(&name),
                 Step::Cancel { .. } => false,
             };
             let order = match named_order(call, name) {

@@ -16,15 +16,15 @@ use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::Projector;
-use super::sealer::Sealer;
 use super::sequencer::{Sequenced, refuse};
-use crate::exchange::Exchange;
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::results::Seal;
+use crate::exchange::results::{Results, Seal};
 use crate::exchange::units::{Sequence, TimeMs};
+use crate::journal::Durable;
+use crate::journal::block::Block;
 use crate::journal::replay::{Replayer, Stop};
 
-/// Effects that a record usually has, at most: room for them is taken at once.
+/// Effects that a record has on the whole, or more: room that is asked for at once.
 const EFFECTS_USUAL: usize = 4;
 
 /// The matcher's state.
@@ -40,6 +40,8 @@ pub struct Matcher {
     pub held: Option<Trial>,
     /// Results go here.
     pub projector: Projector,
+    /// The last record that is replayed.
+    pub replayed: Sequence,
     /// Where to say what is due, and what the records came to.
     pub due: Arc<DueBoard>,
     /// Why to stop.
@@ -55,60 +57,27 @@ impl Matcher {
         if !self.catch_up() {
             return self.replayer;
         }
-        let mut replayer = std::mem::take(&mut self.replayer);
         let none = crossbeam_channel::never();
         loop {
             let trials = if self.held.is_none() { &self.trials } else { &none };
             // Of two that are ready either may be taken, so neither waits for ever.
             select! {
                 recv(self.blocks) -> sequenced => {
-                    let Ok(sequenced) = sequenced else { return replayer };
-                    if !self.apply(&mut replayer, sequenced) {
-                        return replayer;
+                    let Ok(sequenced) = sequenced else { return self.replayer };
+                    if !self.apply(sequenced) {
+                        return self.replayer;
                     }
                 }
                 recv(trials) -> trial => self.held = trial.ok(),
             }
-            self.try_held(replayer.exchange());
+            self.try_held();
         }
-    }
-
-    /// Applies what is replayed, with the results hashed beside; false where that was the end.
-    fn catch_up(&mut self) -> bool {
-        let mut replayer = std::mem::take(&mut self.replayer);
-        let Ok(sealer) = Sealer::start(replayer.results()) else {
-            self.replayer = replayer;
-            return true;
-        };
-        let mut beside = replayer.sealed_by(sealer);
-        let (mut sound, mut live) = (true, None);
-        while sound && live.is_none() && self.held.is_none() {
-            select! {
-                recv(self.blocks) -> sequenced => match sequenced {
-                    Ok(sequenced) if sequenced.replies.is_empty() => {
-                        sound = self.apply(&mut beside, sequenced);
-                    }
-                    Ok(sequenced) => live = Some(sequenced),
-                    Err(_) => break,
-                },
-                recv(self.trials) -> trial => match trial {
-                    Ok(trial) => self.held = Some(trial),
-                    Err(_) => break,
-                },
-            }
-        }
-        replayer = beside.settled().unwrap_or_default();
-        if let Some(live) = live {
-            sound = self.apply(&mut replayer, live);
-        }
-        self.try_held(replayer.exchange());
-        self.replayer = replayer;
-        sound
     }
 
     /// Answers the trial that waits, unless something is due: the sequencer journals that before
     /// any command, and soon without one.
-    fn try_held(&mut self, exchange: &Exchange) {
+    pub(super) fn try_held(&mut self) {
+        let exchange = self.replayer.exchange();
         let time = clock::now().max(exchange.time());
         if exchange.next_due().is_some_and(|due| due <= time) {
             return;
@@ -135,37 +104,20 @@ impl Matcher {
     }
 
     /// Applies a block and has it folded and answered; false where that was the end.
-    fn apply<S: Seal>(
-        &mut self,
-        replayer: &mut Replayer<S>,
-        Sequenced { block, replies }: Sequenced,
-    ) -> bool {
+    pub(super) fn apply(&mut self, Sequenced { block, replies }: Sequenced) -> bool {
         let began = Instant::now();
         // Only what is replayed has nobody's slots: it was counted when it was new.
         let live = !replies.is_empty();
         let told = &self.meter.matcher;
         told.post_blocks_waiting(self.blocks.len());
-        let count = block.records().len();
-        let mut effects = Vec::with_capacity(count.saturating_mul(EFFECTS_USUAL));
-        let mut records = AppliedRecords::expecting(count);
-        let results = match replayer.apply(&block, &mut effects, &mut records) {
-            // Nobody asks for the results of a block while there are more to replay.
-            Ok(()) if !live && !self.blocks.is_empty() => Ok(replayer.known()),
-            Ok(()) => replayer.settle(),
-            Err(Stop::Listener(never)) => match never {},
-            Err(Stop::Fault(fault)) => Err(fault),
-        };
-        let results = match results {
-            Ok(results) => results,
-            Err(fault) => {
-                tracing::error!(block = %block.first(), %fault, "block not applied");
-                let reason = HaltReason::from(fault);
+        let (applied, results) = match apply(&mut self.replayer, &block, true) {
+            Ok(applied) => applied,
+            Err(reason) => {
                 self.halt.halt(reason);
                 refuse(replies.into_iter().flatten(), Refusal::OutcomeUnknown(reason));
                 return false;
             }
         };
-        let applied = Arc::new(AppliedBlock::new(effects, records));
         if live {
             let commands = block.records().iter().map(|record| &record.command);
             for (command, applied) in commands.zip(applied.records()) {
@@ -177,8 +129,9 @@ impl Matcher {
             self.halt.halt(reason);
             return false;
         }
-        self.due.post(replayer.exchange().next_due(), results);
-        told.post_applied(replayer.exchange().sequence());
+        let exchange = self.replayer.exchange();
+        self.due.post(exchange.next_due(), results);
+        told.post_applied(exchange.sequence());
         if live {
             told.apply.count_since(began);
         }
@@ -191,6 +144,32 @@ fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_
     let places = std::iter::successors(Some(first), |sequence| Some(sequence.next()));
     let all = places.zip(all).map(|(sequence, effects)| Applied { sequence, time, effects });
     all.collect()
+}
+
+/// Applies a block: what came of it, and the latest results that are known, all of them if they are
+/// to be settled.
+///
+/// # Errors
+/// Why the engine must halt.
+pub(super) fn apply<S: Seal>(
+    replayer: &mut Replayer<S>,
+    block: &Durable<Block>,
+    settles: bool,
+) -> Result<(Arc<AppliedBlock>, Results), HaltReason> {
+    let count = block.records().len();
+    let mut effects = Vec::with_capacity(count.saturating_mul(EFFECTS_USUAL));
+    let mut records = AppliedRecords::expecting(count);
+    let results = match replayer.apply(block, &mut effects, &mut records) {
+        Ok(()) if !settles => Ok(replayer.known()),
+        Ok(()) => replayer.settle(),
+        Err(Stop::Listener(never)) => match never {},
+        Err(Stop::Fault(fault)) => Err(fault),
+    };
+    let results = results.map_err(|fault| {
+        tracing::error!(block = %block.first(), %fault, "block not applied");
+        HaltReason::from(fault)
+    })?;
+    Ok((Arc::new(AppliedBlock::new(effects, records)), results))
 }
 
 #[cfg(test)]
@@ -228,6 +207,7 @@ mod tests {
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
+            replayed: Sequence::ZERO,
             projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
             due: Arc::new(DueBoard::default()),
             halt: Arc::clone(&halt),

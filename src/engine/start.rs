@@ -225,6 +225,7 @@ fn replayed<J: Journal + 'static>(
         blocks,
         trials: trials_asked,
         held: None,
+        replayed: journal.head().sequence,
         projector: Projector::new(Arc::clone(&read_model), history.cloned()),
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),

@@ -88,6 +88,13 @@ impl Book {
             .map(move |tick| (tick, self.level(side, tick)))
     }
 
+    /// Reads a level, and says which order came last there or at some other price.
+    pub(super) fn look_at(&self, tick: Tick) -> Option<Slot> {
+        let tick = usize::from(tick.get());
+        let block = usize::from(*self.places.get(tick / BLOCK)?).saturating_sub(1);
+        self.blocks.get(block)?.get(tick % BLOCK)?.last
+    }
+
     /// The order that has waited longest at a price.
     pub fn front(&self, side: Direction, tick: Tick) -> Option<Slot> {
         self.level(side, tick).first

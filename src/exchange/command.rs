@@ -169,7 +169,7 @@ impl Condition {
 }
 
 /// A limit order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceOrder {
     /// Owner.
     pub user: UserNo,
@@ -191,8 +191,9 @@ pub struct PlaceOrder {
     pub valid_until: Option<TimeMs>,
     /// The trader whose bet this copies; shown on the position it opens.
     pub copy_from: Option<UserNo>,
-    /// The owner's own name for it: placed again under this name, it is not placed twice.
-    pub client_order_id: Option<Token>,
+    /// The owner's own name for it: placed again under this name, it is not placed twice. Not in
+    /// place: most orders have none, and all would carry its room.
+    pub client_order_id: Option<Box<Token>>,
 }
 
 impl PlaceOrder {
@@ -472,6 +473,17 @@ pub struct Record {
     pub once: Option<Box<Once>>,
     /// What was asked.
     pub command: Command,
+}
+
+impl Record {
+    /// Whether it was asked under a name or a key, so that asking again does nothing more.
+    pub fn is_named(&self) -> bool {
+        let order = match &self.command {
+            Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
+            _ => false,
+        };
+        order || self.once.is_some()
+    }
 }
 
 /// A command on its way to its place.

@@ -171,7 +171,7 @@ impl OrderNo {
 pub const TOKEN_BYTES_MAX: usize = 64;
 
 /// A name that a client gave to something of its own: 1 to [`TOKEN_BYTES_MAX`] visible ASCII
-/// characters, kept in place so that an order with one is still copied as it is.
+/// characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token([u8; TOKEN_BYTES_MAX]);
 

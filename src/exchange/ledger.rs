@@ -357,6 +357,12 @@ impl Ledger {
         Ok(Purse { account, position, row: Some(*row) })
     }
 
+    /// Reads, for no result, an account, and whether anybody holds contracts.
+    pub(super) fn look_at(&self, user: UserNo, market: MarketNo) -> i64 {
+        let account = self.accounts.get(user.index()).map_or(0, |account| account.available.get());
+        account ^ i64::from(self.markets.get(market.index()).is_some_and(Option::is_some))
+    }
+
     /// Puts a purse back.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
         *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;

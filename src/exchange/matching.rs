@@ -86,7 +86,7 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
-        effects.push(Effect::OrderAccepted { order: order.no, terms: *terms });
+        effects.push(Effect::OrderAccepted { order: order.no, terms: terms.clone() });
         if terms.time_in_force == TimeInForce::FillOrKill && !self.fillable(&order, at)? {
             return self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects);
         }

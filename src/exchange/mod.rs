@@ -26,6 +26,7 @@ pub mod market;
 pub mod due;
 pub mod admission;
 pub mod matching;
+pub mod ahead;
 mod telling;
 pub mod venue;
 pub mod repeats;
@@ -211,6 +212,9 @@ impl Exchange {
         at: Stamp,
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
+        if !record.is_named() {
+            return self.dispatch(&record.command, at, effects);
+        }
         let before = effects.len();
         if let Some(first) = self.done_before(record, at)? {
             effects.push(Effect::Repeated { first });

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use entry::{Entry, Rare};
 use index::SequenceIndex;
 
+use super::ahead::About;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
@@ -26,6 +27,11 @@ impl Slot {
 
     const fn index(self) -> usize {
         self.0.get().saturating_sub(1) as usize
+    }
+
+    /// The index of a slot, of the first where there is none: to look at, without asking which.
+    fn any(slot: Option<Slot>) -> usize {
+        slot.map_or(0, Slot::index)
     }
 }
 
@@ -200,6 +206,34 @@ impl OrderPool {
     pub fn get(&self, slot: Slot) -> Result<Order, Broken> {
         let entry = self.entry(slot)?;
         entry.order(self.rare_of(entry)?)
+    }
+
+    /// What a slot's order is about; of some other order if there is none.
+    pub(super) fn about(&self, slot: Option<Slot>) -> About {
+        let entry = self.entries.get(Slot::any(slot));
+        entry.map_or(About::NOTHING, |entry| About {
+            user: entry.user,
+            market: entry.market,
+            price: entry.price,
+        })
+    }
+
+    /// Reads, for no result, the neighbours of the order in this slot.
+    pub(super) fn look_around(&self, slot: Option<Slot>) -> u32 {
+        self.entries.get(Slot::any(slot)).map_or(0, |Entry { queue, owner, .. }| {
+            self.look_in(&[queue.before, queue.after, owner.before, owner.after])
+        })
+    }
+
+    /// Reads, for no result, the orders in these slots.
+    pub(super) fn look_in(&self, slots: &[Option<Slot>]) -> u32 {
+        let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::any(*slot)));
+        entries.fold(0, |seen, entry| seen ^ entry.user.0)
+    }
+
+    /// A user's newest order.
+    pub(super) fn newest_of(&self, user: UserNo) -> Option<Slot> {
+        self.by_user.get(user.index())?.newest
     }
 
     /// The order's owner and market.

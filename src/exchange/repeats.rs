@@ -267,7 +267,7 @@ impl Exchange {
     /// Whether there is room for the names that a record gives.
     pub(super) fn admit_names(&self, record: &Record) -> Result<(), Reject> {
         let ordering = match &record.command {
-            Command::PlaceOrder(terms) => terms.client_order_id.map(|_| terms.user),
+            Command::PlaceOrder(terms) => terms.client_order_id.as_ref().map(|_| terms.user),
             _ => None,
         };
         let asking = record.once.as_ref().map(|once| once.caller);
@@ -280,11 +280,7 @@ impl Exchange {
 
     /// What is said of a record that has a name, and for how long that counts.
     pub(super) fn kept_until(&self, record: &Record, at: Stamp) -> Result<Option<Effect>, Reject> {
-        let ordering = match &record.command {
-            Command::PlaceOrder(terms) => terms.client_order_id.is_some(),
-            _ => false,
-        };
-        if !ordering && record.once.is_none() {
+        if !record.is_named() {
             return Ok(None);
         }
         Ok(Some(Effect::AnswerKept { until: self.names_end(at)? }))

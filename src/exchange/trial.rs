@@ -27,7 +27,7 @@ use super::units::{Lots, Sequence, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
 /// What can be tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tried {
     /// [`Command::PlaceOrder`].
     Place(PlaceOrder),
@@ -70,7 +70,7 @@ impl Exchange {
         met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Broken> {
         let at = Stamp { sequence: self.sequence.next(), time: time.max(self.time) };
-        let command = Command::from(tried);
+        let command = Command::from(tried.clone());
         let record = Record { sequence: at.sequence, time: at.time, once, command };
         match self.attempt(tried, &record, at, met_max) {
             Ok(effects) => Ok(effects),
@@ -150,7 +150,7 @@ impl<'a> Excerpt<'a> {
             user: owner,
             market: order.market,
             copy_from: self.name(terms.copy_from)?,
-            ..*terms
+            ..terms.clone()
         };
         let mut effects = Vec::new();
         self.part.carry_placing(&terms, order, purse, at, &mut effects)?;

@@ -487,12 +487,12 @@ impl Header {
         let mut found = 0_u32;
         while !rest.is_empty() {
             let sequence = self.first.advanced(u64::from(found));
-            let (record, taken) = record::decode(rest, sequence)
+            let before = records.last().map_or(EPOCH, |last| last.time);
+            let taken = record::decode(rest, sequence, &mut records)
                 .map_err(|fault| BlockFault::Record { sequence, fault })?;
-            if records.last().is_some_and(|last| record.time < last.time) {
+            if records.last().is_none_or(|record| record.time < before) {
                 return Err(BlockFault::Time(sequence));
             }
-            records.push(record);
             found = found.saturating_add(1);
             rest = rest.get(taken..).unwrap_or_default();
         }

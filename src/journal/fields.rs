@@ -52,6 +52,11 @@ pub const KINDS: [(u16, u16, &str); 29] = [
     (29, 1, "take_fees"),
 ];
 
+/// Whether a kind has this number. They are dense.
+pub fn known(kind: u16) -> bool {
+    (1..=KINDS.len()).contains(&usize::from(kind))
+}
+
 /// The number of a command's kind.
 pub const fn kind_of(command: &Command) -> u16 {
     match command {
@@ -102,7 +107,9 @@ pub fn check(command: &Command) -> Result<(), BadField> {
         | Command::TakeFees { amount, .. } => positive(*amount),
         Command::PlaceOrder(PlaceOrder { quantity, .. })
         | Command::Convert(Conversion { quantity, .. })
-        | Command::AmendOrder { quantity: Some(quantity), .. } => order_quantity(*quantity),
+        | Command::AmendOrder { quantity: Some(quantity), .. } => {
+            order_quantity(*quantity).map(drop)
+        }
         Command::SetExposureLimit { limit: Some(limit), .. } if limit.is_negative() => {
             Err(BadField("limit"))
         }
@@ -123,17 +130,21 @@ fn positive(amount: Money) -> Result<(), BadField> {
     if amount > Money::ZERO { Ok(()) } else { Err(BadField("amount")) }
 }
 
-fn order_quantity(quantity: Lots) -> Result<(), BadField> {
+/// What may be wanted of contracts at once.
+#[inline]
+pub fn order_quantity(quantity: Lots) -> Result<Lots, BadField> {
     let fits = !quantity.is_zero() && quantity.get() <= ORDER_LOTS_MAX;
-    if fits { Ok(()) } else { Err(BadField("quantity")) }
+    if fits { Ok(quantity) } else { Err(BadField("quantity")) }
 }
 
 /// A stored moment.
+#[inline]
 pub fn time(ms: i64, field: &'static str) -> Result<TimeMs, BadField> {
     TimeMs::new(ms).ok_or(BadField(field))
 }
 
 /// A stored moment that may be absent.
+#[inline]
 pub fn time_option(ms: Option<i64>, field: &'static str) -> Result<Option<TimeMs>, BadField> {
     ms.map(|ms| time(ms, field)).transpose()
 }
@@ -152,6 +163,7 @@ pub fn fee_rate_option(
 }
 
 /// A price of an order, in ticks.
+#[inline]
 pub fn price(ticks: u8) -> Result<Tick, BadField> {
     Tick::new(ticks).ok_or(BadField("price"))
 }
@@ -179,6 +191,7 @@ pub const fn outcome_number(outcome: Outcome) -> u8 {
 }
 
 /// The outcome of a number.
+#[inline]
 pub const fn outcome(number: u8, field: &'static str) -> Result<Outcome, BadField> {
     match number {
         1 => Ok(Outcome::Yes),
@@ -196,6 +209,7 @@ pub const fn side_number(side: Side) -> u8 {
 }
 
 /// The side of a number.
+#[inline]
 pub const fn side(number: u8) -> Result<Side, BadField> {
     match number {
         1 => Ok(Side::Buy),
@@ -214,6 +228,7 @@ pub fn time_in_force_number(time_in_force: TimeInForce) -> (u8, Option<i64>) {
 }
 
 /// The time in force of a number and an expiry.
+#[inline]
 pub fn time_in_force(number: u8, expires_at: Option<i64>) -> Result<TimeInForce, BadField> {
     match (number, time_option(expires_at, "expires_at")?) {
         (1, expires_at) => Ok(TimeInForce::GoodTillCancelled { expires_at }),
@@ -234,6 +249,7 @@ pub const fn self_trade_number(mode: SelfTradePrevention) -> u8 {
 }
 
 /// The self-trade mode of a number.
+#[inline]
 pub const fn self_trade(number: u8) -> Result<SelfTradePrevention, BadField> {
     match number {
         1 => Ok(SelfTradePrevention::CancelTaker),
@@ -254,6 +270,7 @@ pub const fn condition_number(condition: Condition) -> u8 {
 }
 
 /// The condition of a number.
+#[inline]
 pub const fn condition(number: u8) -> Result<Condition, BadField> {
     match number {
         1 => Ok(Condition::Unconditional),
@@ -311,6 +328,9 @@ mod tests {
         for (index, (number, version, _)) in KINDS.iter().enumerate() {
             assert_eq!(usize::from(*number), index + 1);
             assert_eq!(*version, 1);
+        }
+        for kind in 0..=u16::MAX {
+            assert_eq!(known(kind), KINDS.iter().any(|(number, _, _)| *number == kind));
         }
     }
 

@@ -44,7 +44,7 @@ impl<T> Deref for Durable<T> {
 }
 
 /// Blocks in verified order, the first of them the one that holds the record asked for.
-pub type Blocks<'a> = Box<dyn Iterator<Item = Result<Durable<Block>, JournalError>> + 'a>;
+pub type Blocks<'a> = Box<dyn Iterator<Item = Result<Durable<Block>, JournalError>> + Send + 'a>;
 
 /// A journal: blocks go to its end and are read back in order.
 pub trait Journal: Send {

@@ -1,12 +1,16 @@
 //! From journal to exchange: the one loop in which records are applied, by a server's matcher and
 //! by whoever checks a journal. It holds every block to the results that it records.
 
+pub mod ahead;
+pub mod sealer;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use super::block::{Block, Head};
 use super::{Durable, JournalError};
 use crate::exchange::Exchange;
+use crate::exchange::ahead::AHEAD;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
 use crate::exchange::invariant::Broken;
@@ -219,7 +223,10 @@ impl<S: Seal> Replayer<S> {
             return Ok(());
         }
         self.compare(block).map_err(Stop::Fault)?;
-        for record in block.records() {
+        for (place, record) in block.records().iter().enumerate() {
+            if place % AHEAD == 0 {
+                self.exchange.look_ahead(block.records().get(place..).unwrap_or_default());
+            }
             if record.sequence <= self.exchange.sequence() {
                 continue;
             }
@@ -307,9 +314,9 @@ impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
 ///
 /// # Errors
 /// The first fault; nothing after it was applied.
-pub fn replay(
+pub fn replay<S: Seal>(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
-    replayer: &mut Replayer,
+    replayer: &mut Replayer<S>,
     tell: impl FnMut(&Record, &[Effect]),
 ) -> Result<Head, ReplayError> {
     let mut head = Head::START;

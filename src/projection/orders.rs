@@ -284,7 +284,8 @@ impl Orders {
         if self.newest.is_some_and(|newest| newest >= order) {
             return Err(Fault::NotNext(order.0.get()));
         }
-        let PlaceOrder { user, market, client_order_id, .. } = *terms;
+        let PlaceOrder { user, market, .. } = *terms;
+        let client_order_id = terms.client_order_id.as_deref().copied();
         let Orders { history, open, users, markets, .. } = self;
         let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));

@@ -234,7 +234,7 @@ impl Want {
     pub fn command(&self, model: &ReadModel) -> Option<Command> {
         let number = |order: &OrderId| OrderNo(order.sequence());
         Some(match self {
-            Want::Place(terms, _) => Command::PlaceOrder(*terms),
+            Want::Place(terms, _) => Command::PlaceOrder(terms.clone()),
             Want::Amend { user, order, price, quantity } => Command::AmendOrder {
                 user: *user,
                 order: number(order),

@@ -176,7 +176,7 @@ pub fn always_true(twin: &Naive) -> Result<(), String> {
         }
         for place in market.book.ups.iter().chain(&market.book.downs) {
             let order = twin.order(place.order);
-            let (backing, terms) = (order.backing, order.terms);
+            let (backing, terms) = (order.backing, &order.terms);
             if order.remaining() <= 0 || backing.contracts + backing.cash_lots != order.remaining()
             {
                 return Err(format!("order {} is not backed in full: {order:?}", place.order));

@@ -86,9 +86,9 @@ impl Duel {
 
     /// What a trial says of a record, where one can be had, before it is applied.
     fn tried(&self, record: &Record) -> Result<Option<Vec<Effect>>, String> {
-        let tried = match record.command {
-            Command::PlaceOrder(terms) => Tried::Place(terms),
-            Command::AmendOrder { user, order, price, quantity } => {
+        let tried = match &record.command {
+            Command::PlaceOrder(terms) => Tried::Place(terms.clone()),
+            &Command::AmendOrder { user, order, price, quantity } => {
                 Tried::Amend { user, order, price, quantity }
             }
             _ => return Ok(None),

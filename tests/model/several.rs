@@ -29,7 +29,7 @@ pub fn tried_as_done(
         let once = once.map(|once| Box::new(Once { caller: user, ..*once }));
         let linked = link.and_then(|link| parts.get(usize::from(link)));
         let name = linked.and_then(|(part, _)| match part {
-            Part::Place(terms) => terms.client_order_id,
+            Part::Place(terms) => terms.client_order_id.as_deref().copied(),
             Part::Cancel { .. } => None,
         });
         let part = match command {
@@ -66,11 +66,11 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
     let mut all: Vec<Vec<Effect>> = Vec::new();
     for (part, once) in parts {
         let command = match part {
-            Part::Place(terms) => Some(Command::PlaceOrder(*terms)),
+            Part::Place(terms) => Some(Command::PlaceOrder(terms.clone())),
             Part::Cancel { name, order } => {
                 // The newest of that name among those placed, or placed before, by now.
                 let named = parts[..all.len()].iter().zip(&all).rev().filter(|((part, _), _)| {
-                    matches!(part, Part::Place(terms) if terms.client_order_id == *name)
+                    matches!(part, Part::Place(terms) if terms.client_order_id.as_deref() == name.as_ref())
                 });
                 let mut numbers =
                     named.flat_map(|(_, effects)| effects).filter_map(|effect| match effect {

@@ -82,7 +82,7 @@ pub fn same_state(exchange: &Exchange, model: &ReadModel, twin: &Naive) -> Resul
         let row = model.orders.order(named.terms.user, number).row().unwrap();
         let shown = row.and_then(|row| row.client_id);
         let kept = model.answers.of(number.0);
-        if shown != named.terms.client_order_id || kept.is_none() {
+        if shown.as_ref() != named.terms.client_order_id.as_deref() || kept.is_none() {
             return Err(format!("{named:?}, the read model says {shown:?} and {kept:?}"));
         }
     }

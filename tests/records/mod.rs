@@ -268,7 +268,7 @@ fn place_order() -> impl Strategy<Value = Command> {
                 condition,
                 valid_until,
                 copy_from,
-                client_order_id,
+                client_order_id: client_order_id.map(Box::new),
             })
         })
 }

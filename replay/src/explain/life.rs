@@ -214,9 +214,9 @@ impl Life {
     /// A life that begins.
     pub fn new(terms: PlaceOrder, backing: Backing, fees: Fees, now: TimeMs) -> Life {
         Life {
-            terms,
             limit: terms.wording.yes_price(terms.price),
             quantity: terms.quantity,
+            terms,
             filled: Lots::ZERO,
             fills: 0,
             cost: Money::ZERO,

@@ -170,7 +170,7 @@ impl Story {
             Some(purse) => purse.backing_for(at, terms.quantity, self.fees)?,
             None => Backing::default(),
         };
-        let life = Life::new(*terms, needed, self.fees, record.time);
+        let life = Life::new(terms.clone(), needed, self.fees, record.time);
         let mut text = format!(
             "{owner} asked to {}. {} {}",
             wish(terms.wording, terms.price, terms.quantity),

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod catalogue;
 pub mod conversion;
+pub mod depth;
 pub mod json;
 pub mod leaderboard;
 pub mod limits;

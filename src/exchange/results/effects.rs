@@ -187,6 +187,13 @@ impl Canonical for MarketSet {
     }
 }
 
+impl<T: Canonical> Canonical for Box<T> {
+    #[inline]
+    fn write(&self, out: &mut impl Sink) {
+        T::write(self, out);
+    }
+}
+
 impl<T: Canonical> Canonical for Option<T> {
     #[inline]
     fn write(&self, out: &mut impl Sink) {

@@ -364,7 +364,7 @@ impl Reader<'_> {
                 "reduce-only" => reduce_only = true,
                 "valid" => valid_until = Some(self.moment()?),
                 "copy" => copy_from = Some(self.user()?),
-                "client" => client_order_id = Some(self.token()?),
+                "client" => client_order_id = Some(Box::new(self.token()?)),
                 "on" => market = Some(self.market()?),
                 "as" => name = Some(self.name()?),
                 other => return Err(ScriptError::Unexpected(other.to_owned())),

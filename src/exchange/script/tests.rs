@@ -138,7 +138,7 @@ fn order() -> BoxedStrategy<PlaceOrder> {
                     condition,
                     valid_until: rest.0,
                     copy_from: rest.1,
-                    client_order_id: rest.2,
+                    client_order_id: rest.2.map(Box::new),
                 }
             },
         )

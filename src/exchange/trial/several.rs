@@ -23,7 +23,7 @@ use crate::exchange::{Exchange, Stamp, Stop};
 const NOTHING: u32 = u32::MAX;
 
 /// One of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Places an order.
     Place(PlaceOrder),
@@ -62,7 +62,7 @@ impl Exchange {
         let (mut all, mut placed) = (Vec::new(), Vec::new());
         let mut next = at.sequence;
         for (step, once) in steps {
-            let effects = if let Some(command) = step.resolved(user, &placed) {
+            let effects = if let Some(command) = step.clone().resolved(user, &placed) {
                 let record = Record { sequence: next, time: at.time, once: once.clone(), command };
                 next = next.next();
                 excerpt.take(user, &record)?
@@ -75,7 +75,7 @@ impl Exchange {
                 _ => None,
             });
             if let Step::Place(PlaceOrder { client_order_id: Some(name), .. }) = step {
-                placed.extend(order.map(|order| (*name, order)));
+                placed.extend(order.map(|order| (**name, order)));
             }
             all.push(effects);
         }
@@ -119,7 +119,7 @@ impl Excerpt<'_> {
         }
         for (step, once) in steps {
             let (asked, cancelled) = match step {
-                Step::Place(terms) => (Command::PlaceOrder(*terms), None),
+                Step::Place(terms) => (Command::PlaceOrder(terms.clone()), None),
                 Step::Cancel { order, .. } => (Command::AdvanceClock, *order),
             };
             let once = once.clone();
@@ -168,10 +168,11 @@ impl Excerpt<'_> {
             self.take_in_owner(user, terms.market)?;
             let limit = |terms: &PlaceOrder| terms.wording.yes_price(terms.price);
             let up = terms.wording.direction() == Direction::Up;
-            let (furthest, sum) = reaches.entry((terms.market, up)).or_insert((*terms, Lots::ZERO));
+            let (furthest, sum) =
+                reaches.entry((terms.market, up)).or_insert((terms.clone(), Lots::ZERO));
             *sum = sum.plus(terms.quantity)?;
             if if up { limit(terms) > limit(furthest) } else { limit(terms) < limit(furthest) } {
-                *furthest = *terms;
+                *furthest = terms.clone();
             }
         }
         let order = |(terms, cash): (PlaceOrder, Lots)| {
@@ -205,7 +206,7 @@ impl Excerpt<'_> {
                     Err(_) => Ok(UserNo(NOTHING)),
                 };
                 let copy_from = terms.copy_from.map(copies).transpose()?;
-                Command::PlaceOrder(PlaceOrder { user, market, copy_from, ..*terms })
+                Command::PlaceOrder(PlaceOrder { user, market, copy_from, ..terms.clone() })
             }
             Command::CancelOrder { order, .. } => {
                 let nothing = OrderNo(Sequence::new(u64::MAX));

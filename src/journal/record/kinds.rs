@@ -2,16 +2,17 @@
 
 use super::super::fields::{self, BadField};
 use super::{
-    AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CancelOrderV1, CancelOrdersV1, CloseMarketV1,
-    ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1, DisputeMarketV1,
-    HeartbeatV1, OpenVenueV1, PlaceOrderV1, PublishMarketV1, RecordError, ReopenMarketV1,
-    ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1, SetExposureLimitV1, SetUserModeV1,
-    SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1, TransferV1, VoidMarketV1,
+    AddKeyV1, AdvanceClockV1, AmendOrderV1, Body, CANCELLED, CancelOrderV1, CancelOrdersV1,
+    CloseMarketV1, ConvertV1, CreateCategoryV1, CreateEventV1, CreateMarketV1, CreateUserV1,
+    DisputeMarketV1, HeartbeatV1, OpenVenueV1, PLACED, PlaceOrderV1, PublishMarketV1, RecordError,
+    ReopenMarketV1, ResolveMarketV1, ReviseEventV1, ReviseMarketV1, RevokeKeyV1,
+    SetExposureLimitV1, SetUserModeV1, SetVenueModeV1, Spelled, SuspendMarketV1, Tail, TextsV1,
+    TransferV1, VoidMarketV1, cancelled_of, order_of,
 };
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision,
 };
-use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder, Wording};
+use crate::exchange::command::{Command, Conversion, KeyHash, PlaceOrder};
 use crate::exchange::fees::{FeeRate, Fees};
 use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::rules::Rules;
@@ -144,12 +145,9 @@ pub(super) fn read(body: &Body<'_>) -> Result<Command, RecordError> {
             .read()
             .map(|m: DisputeMarketV1| Command::DisputeMarket { market: MarketNo(m.market) }),
         18 => voided_of(&body.read()?).map_err(bad),
-        19 => order_of(&body.read()?).map_err(bad),
+        PLACED => order_of(&body.cut()?, PLACED).map(Command::PlaceOrder),
         20 => amended_of(&body.read()?).map_err(bad),
-        21 => body.read().map(|c: CancelOrderV1| Command::CancelOrder {
-            user: UserNo(c.user),
-            order: OrderNo(Sequence::new(c.order)),
-        }),
+        CANCELLED => body.cut().map(|c| cancelled_of(&c)),
         22 => body.read().map(|c: CancelOrdersV1| Command::CancelOrders {
             user: UserNo(c.user),
             market: c.market.map(MarketNo),
@@ -281,7 +279,7 @@ fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
         condition: fields::condition_number(order.condition),
         valid_until: order.valid_until.map(TimeMs::get),
         copy_from: order.copy_from.map(|user| user.0),
-        client_order_id: order.client_order_id.as_ref().map(Token::as_str),
+        client_order_id: order.client_order_id.as_deref().map(Token::as_str),
     }
 }
 
@@ -399,23 +397,6 @@ fn resolved_of(market: &ResolveMarketV1) -> Result<Command, BadField> {
 fn voided_of(market: &VoidMarketV1) -> Result<Command, BadField> {
     let price = SettlementPrice::new(market.price).ok_or(BadField("price"))?;
     Ok(Command::VoidMarket { market: MarketNo(market.market), price })
-}
-
-fn order_of(order: &PlaceOrderV1<'_>) -> Result<Command, BadField> {
-    let outcome = fields::outcome(order.outcome, "outcome")?;
-    Ok(Command::PlaceOrder(PlaceOrder {
-        user: UserNo(order.user),
-        market: MarketNo(order.market),
-        wording: Wording { outcome, side: fields::side(order.side)? },
-        price: fields::price(order.price)?,
-        quantity: Lots::new(order.quantity),
-        time_in_force: fields::time_in_force(order.time_in_force, order.expires_at)?,
-        self_trade: fields::self_trade(order.self_trade)?,
-        condition: fields::condition(order.condition)?,
-        valid_until: fields::time_option(order.valid_until, "valid_until")?,
-        copy_from: order.copy_from.map(UserNo),
-        client_order_id: order.client_order_id.map(fields::client_order_id).transpose()?,
-    }))
 }
 
 fn converted_of(asked: ConvertV1) -> Result<Command, BadField> {

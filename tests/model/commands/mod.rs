@@ -217,8 +217,8 @@ pub fn draft(deadline: TimeMs, dispute_window_seconds: u32, fees: Fees) -> Marke
 }
 
 /// Picks one of several by a number of any size.
-fn nth<T: Copy>(all: &[T], pick: usize) -> Option<T> {
-    all.get(pick.checked_rem(all.len())?).copied()
+fn nth<T: Clone>(all: &[T], pick: usize) -> Option<T> {
+    all.get(pick.checked_rem(all.len())?).cloned()
 }
 
 /// Mostly a market that takes orders, at times any that is not final yet, and now and then an old
@@ -423,7 +423,7 @@ fn order(twin: &Naive, place: &Place, now: TimeMs) -> PlaceOrder {
         condition: place.condition,
         valid_until: place.valid_for.map(|ms| after(now, i64::from(ms))),
         copy_from: place.copy_from.map(|user| UserNo(u32::from(user))),
-        client_order_id: place.client.map(|number| token('c', number)),
+        client_order_id: place.client.map(|number| token('c', number).into()),
     }
 }
 

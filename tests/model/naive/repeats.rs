@@ -71,7 +71,7 @@ impl Naive {
 
     /// The terms of every named order so far.
     pub fn named_ever(&self) -> Vec<PlaceOrder> {
-        self.memory.named.iter().map(|named| named.terms).collect()
+        self.memory.named.iter().map(|named| named.terms.clone()).collect()
     }
 
     /// What was done under this key since it began to count: the last time it was taken anew.
@@ -111,7 +111,7 @@ impl Naive {
             return Ok(None);
         }
         let same = |named: &&Named| {
-            (named.terms.user, named.terms.client_order_id) == (terms.user, terms.client_order_id)
+            (named.terms.user, &named.terms.client_order_id) == (terms.user, &terms.client_order_id)
         };
         match self.named_now().iter().find(same) {
             Some(named) if named.terms == *terms => Ok(Some(named.number)),
@@ -133,7 +133,7 @@ impl Naive {
     pub(super) fn room_for_names(&self, record: &Record) -> Result<(), Reject> {
         let Some(rules) = &self.rules else { return Ok(()) };
         let mut naming: Vec<UserNo> = record.once.iter().map(|once| once.caller).collect();
-        if let Command::PlaceOrder(terms) = record.command
+        if let Command::PlaceOrder(terms) = &record.command
             && terms.client_order_id.is_some()
         {
             naming.push(terms.user);
@@ -164,10 +164,10 @@ impl Naive {
         let seconds = self.rules.as_ref().map_or(0, |rules| rules.repeat_window_seconds);
         let until = since.after_seconds(seconds);
         let mut noted = false;
-        if let Command::PlaceOrder(terms) = record.command
-            && let Some(name) = terms.client_order_id
+        if let Command::PlaceOrder(terms) = &record.command
+            && let Some(name) = terms.client_order_id.as_deref().copied()
         {
-            self.memory.named.push(Named { terms, since, number });
+            self.memory.named.push(Named { terms: terms.clone(), since, number });
             let room = Room { names: 1, until, order: Some(number) };
             self.memory.rooms.insert(Name::Order(terms.user, name), room);
             noted = true;

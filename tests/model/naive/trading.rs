@@ -127,7 +127,7 @@ impl Naive {
         }
         let order = Order {
             number: self.sequence,
-            terms: *terms,
+            terms: terms.clone(),
             price,
             original: wanted,
             filled: 0,
@@ -138,7 +138,7 @@ impl Naive {
         };
         let number = self.sequence;
         self.orders.insert(number, order);
-        self.tell(Effect::OrderAccepted { order: order_no(number), terms: *terms });
+        self.tell(Effect::OrderAccepted { order: order_no(number), terms: terms.clone() });
         if terms.time_in_force == TimeInForce::FillOrKill && self.reachable(terms, price) < wanted {
             self.cancel_rest(number, CancelReason::FokNotFillable);
             return Ok(());
@@ -182,10 +182,10 @@ impl Naive {
             if self.order(number).remaining() == 0 {
                 break;
             }
-            let maker_terms = self.order(maker).terms;
+            let maker_user = self.order(maker).terms.user;
             if let Some(reason) = self.due_reason(maker) {
                 self.cancel_rest(maker, reason);
-            } else if maker_terms.user == terms.user {
+            } else if maker_user == terms.user {
                 if terms.self_trade != SelfTradePrevention::CancelTaker {
                     self.cancel_rest(maker, CancelReason::SelfTrade);
                 }
@@ -267,7 +267,7 @@ impl Naive {
     }
 
     fn take_off(&mut self, number: u64) {
-        let terms = self.order(number).terms;
+        let terms = self.order(number).terms.clone();
         self.markets[terms.market.index()].book.remove(terms.wording.direction(), number);
         self.order_mut(number).rests = false;
     }
@@ -347,10 +347,10 @@ impl Naive {
 
     /// The same of another moment, no record coming before it.
     pub fn due_reason_at(&self, number: u64, now: TimeMs) -> Option<CancelReason> {
-        let terms = self.order(number).terms;
+        let terms = &self.order(number).terms;
         let deadline = self.markets[terms.market.index()].deadline;
         let mut dues = vec![(deadline, Due::Deadline(terms.market.0), CancelReason::MarketClosed)];
-        if let Some(at) = expiry(&terms) {
+        if let Some(at) = expiry(terms) {
             dues.push((at, Due::Expiry(number), CancelReason::Expired));
         }
         if let Some(at) = self.standing(terms.user).silent_from {
@@ -372,7 +372,7 @@ impl Naive {
         self.may_trade(user)?;
         let number = self.own_open(user, order)?;
         let before = self.order(number).clone();
-        let terms = before.terms;
+        let terms = before.terms.clone();
         if self.over(&terms) || self.silent(user) {
             return Err(Reject::OrderNotOpen);
         }

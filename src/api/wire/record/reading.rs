@@ -209,7 +209,7 @@ impl<'a> Reading<'_, 'a> {
             reduce_only: terms.condition.reduce_only(),
             valid_until: terms.valid_until.map(Timestamp),
             copy_from_trader_id: terms.copy_from.and_then(|trader| self.user(trader)),
-            client_order_id: terms.client_order_id.map(Text),
+            client_order_id: terms.client_order_id.as_deref().copied().map(Text),
         }
     }
 

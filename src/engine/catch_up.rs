@@ -1,0 +1,140 @@
+//! Catching up: what a start replays goes through threads beside each other. The sequencer's reads,
+//! verifies and decodes blocks, the matcher's applies them, one hashes what they come to, and one
+//! folds it. Each does what it does live, in the same order; nobody is answered before all is done.
+
+use std::sync::Arc;
+use std::thread::{self, Builder};
+
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+
+use super::due::DueBoard;
+use super::halt::{Halt, HaltReason};
+use super::matcher::{Matcher, apply};
+use super::meter::Meter;
+use super::pending::AppliedBlock;
+use super::projector::Projector;
+use super::sequencer::Sequenced;
+use crate::exchange::results::Results;
+use crate::exchange::units::{Sequence, TimeMs};
+use crate::journal::replay::Replayer;
+use crate::journal::replay::sealer::Sealer;
+
+/// Blocks that are applied and not yet folded: enough that neither waits for the other at every
+/// block.
+const FOLDING_MAX: usize = 4;
+
+/// A block on its way to whoever folds.
+struct Folding {
+    applied: Arc<AppliedBlock>,
+    last: Sequence,
+    next_due: Option<TimeMs>,
+    results: Results,
+}
+
+/// What ended a catching up.
+enum End {
+    /// The first block that somebody waits for.
+    Live(Sequenced),
+    /// A trial is held, or nothing comes any more.
+    Nothing,
+    /// A fault; the engine has halted.
+    Fault,
+}
+
+/// Who folds while others apply.
+struct Folder<'a> {
+    projector: &'a mut Projector,
+    due: &'a DueBoard,
+    halt: &'a Halt,
+    meter: &'a Meter,
+}
+
+impl Folder<'_> {
+    fn run(self, applied: &Receiver<Folding>) {
+        for Folding { applied, last, next_due, results } in applied {
+            if let Err(reason) = self.projector.project(&applied, Vec::new()) {
+                self.halt.halt(reason);
+                return;
+            }
+            // A start waits for this: it is over when all is folded.
+            self.due.post(next_due, results);
+            self.meter.matcher.post_applied(last);
+        }
+    }
+}
+
+impl Matcher {
+    /// Applies what is replayed, with results hashed and folded beside; false where that was the
+    /// end. Without threads for that nothing is done: the same can be done in place.
+    pub(super) fn catch_up(&mut self) -> bool {
+        let Ok(sealer) = Sealer::start(self.replayer.results()) else { return true };
+        let mut beside = std::mem::take(&mut self.replayer).sealed_by(sealer);
+        let end = self.apply_beside(&mut beside);
+        // One that is gone has come to a fault.
+        self.replayer = beside.settled().unwrap_or_default();
+        let sound = match end {
+            End::Live(live) => self.apply(live),
+            End::Nothing => true,
+            End::Fault => false,
+        };
+        self.try_held();
+        sound
+    }
+
+    fn apply_beside(&mut self, beside: &mut Replayer<Sealer>) -> End {
+        let Matcher { blocks, trials, held, projector, due, halt, meter, replayed, .. } = self;
+        thread::scope(|scope| {
+            let (hands_on, applied) = bounded(FOLDING_MAX);
+            let folder = Folder { projector, due, halt, meter };
+            let thread = Builder::new().name("folder".to_owned());
+            if thread.spawn_scoped(scope, move || folder.run(&applied)).is_err() {
+                halt.halt(HaltReason::ThreadDied("folder"));
+                return End::Fault;
+            }
+            while held.is_none() {
+                select! {
+                    recv(blocks) -> sequenced => match sequenced {
+                        Ok(sequenced) if sequenced.replies.is_empty() => {
+                            meter.matcher.post_blocks_waiting(blocks.len());
+                            let through = *replayed;
+                            if !hand_on(beside, &sequenced, through, halt, &hands_on) {
+                                return End::Fault;
+                            }
+                        }
+                        Ok(sequenced) => return End::Live(sequenced),
+                        Err(_) => return End::Nothing,
+                    },
+                    recv(trials) -> trial => match trial {
+                        Ok(trial) => *held = Some(trial),
+                        Err(_) => return End::Nothing,
+                    },
+                }
+            }
+            End::Nothing
+        })
+    }
+}
+
+/// Applies a block and hands on what came of it; false where that was the end.
+fn hand_on(
+    beside: &mut Replayer<Sealer>,
+    sequenced: &Sequenced,
+    through: Sequence,
+    halt: &Halt,
+    hands_on: &Sender<Folding>,
+) -> bool {
+    let block = &sequenced.block;
+    // Nobody asks for the results of a block while there are more to replay.
+    let settles = block.last() >= through;
+    match apply(beside, block, settles) {
+        Ok((applied, results)) => {
+            let (last, next_due) = (block.last(), beside.exchange().next_due());
+            // Whoever folds ends at a fault only, and has halted then.
+            hands_on.send(Folding { applied, last, next_due, results }).is_ok()
+        }
+        Err(reason) => {
+            halt.halt(reason);
+            false
+        }
+    }
+}

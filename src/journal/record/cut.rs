@@ -1,0 +1,147 @@
+//! Reading the two kinds of which nearly all records are: the same bytes as bincode's, cut field by
+//! field, because a struct that comes out of a chain of results costs more than its fields.
+
+use bincode::Encode;
+
+use super::super::fields::{self, BadField};
+use super::RecordError;
+use crate::exchange::command::{Command, PlaceOrder, Wording};
+use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
+use crate::exchange::units::{Lots, Sequence};
+
+#[derive(Encode)]
+pub(super) struct PlaceOrderV1<'a> {
+    pub user: u32,
+    pub market: u32,
+    pub outcome: u8,
+    pub side: u8,
+    pub price: u8,
+    pub quantity: u64,
+    pub time_in_force: u8,
+    pub expires_at: Option<i64>,
+    pub self_trade: u8,
+    pub condition: u8,
+    pub valid_until: Option<i64>,
+    pub copy_from: Option<u32>,
+    pub client_order_id: Option<&'a str>,
+}
+#[derive(Encode)]
+pub(super) struct CancelOrderV1 {
+    pub user: u32,
+    pub order: u64,
+}
+
+/// What is left of a body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut<'a>(pub(super) &'a [u8]);
+
+/// A flat struct that is cut by hand.
+pub(super) trait Cuttable<'a>: Sized {
+    /// Takes its fields off the front, in their order on disk; `None` where they are not spelled.
+    fn cut(cut: &mut Cut<'a>) -> Option<Self>;
+}
+
+impl<'a> Cut<'a> {
+    #[inline]
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    #[inline]
+    fn u8(&mut self) -> Option<u8> {
+        self.bytes().map(u8::from_le_bytes)
+    }
+
+    #[inline]
+    fn u32(&mut self) -> Option<u32> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    #[inline]
+    fn u64(&mut self) -> Option<u64> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    #[inline]
+    fn i64(&mut self) -> Option<i64> {
+        self.bytes().map(i64::from_le_bytes)
+    }
+
+    /// A value that may be absent, behind a byte that says so.
+    #[inline]
+    #[allow(clippy::option_option, reason = "not spelled, or spelled and absent or there")]
+    fn option<T>(&mut self, value: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.u8()? {
+            0 => Some(None),
+            1 => value(self).map(Some),
+            _ => None,
+        }
+    }
+
+    /// A text behind its length.
+    fn text(&mut self) -> Option<&'a str> {
+        let length = usize::try_from(self.u64()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        str::from_utf8(text).ok()
+    }
+}
+
+impl<'a> Cuttable<'a> for PlaceOrderV1<'a> {
+    #[inline]
+    fn cut(cut: &mut Cut<'a>) -> Option<PlaceOrderV1<'a>> {
+        Some(PlaceOrderV1 {
+            user: cut.u32()?,
+            market: cut.u32()?,
+            outcome: cut.u8()?,
+            side: cut.u8()?,
+            price: cut.u8()?,
+            quantity: cut.u64()?,
+            time_in_force: cut.u8()?,
+            expires_at: cut.option(Cut::i64)?,
+            self_trade: cut.u8()?,
+            condition: cut.u8()?,
+            valid_until: cut.option(Cut::i64)?,
+            copy_from: cut.option(Cut::u32)?,
+            client_order_id: cut.option(Cut::text)?,
+        })
+    }
+}
+
+impl<'a> Cuttable<'a> for CancelOrderV1 {
+    #[inline]
+    fn cut(cut: &mut Cut<'a>) -> Option<CancelOrderV1> {
+        Some(CancelOrderV1 { user: cut.u32()?, order: cut.u64()? })
+    }
+}
+
+/// An order; its quantity is checked here too.
+#[inline]
+pub(super) fn order_of(order: &PlaceOrderV1<'_>, kind: u16) -> Result<PlaceOrder, RecordError> {
+    let bad = |BadField(field): BadField| RecordError::Field(kind, field);
+    let outcome = fields::outcome(order.outcome, "outcome").map_err(bad)?;
+    let side = fields::side(order.side).map_err(bad)?;
+    let name = order.client_order_id.map(fields::client_order_id).transpose().map_err(bad)?;
+    let force = fields::time_in_force(order.time_in_force, order.expires_at).map_err(bad)?;
+    Ok(PlaceOrder {
+        user: UserNo(order.user),
+        market: MarketNo(order.market),
+        wording: Wording { outcome, side },
+        price: fields::price(order.price).map_err(bad)?,
+        quantity: fields::order_quantity(Lots::new(order.quantity)).map_err(bad)?,
+        time_in_force: force,
+        self_trade: fields::self_trade(order.self_trade).map_err(bad)?,
+        condition: fields::condition(order.condition).map_err(bad)?,
+        valid_until: fields::time_option(order.valid_until, "valid_until").map_err(bad)?,
+        copy_from: order.copy_from.map(UserNo),
+        client_order_id: name.map(Box::new),
+    })
+}
+
+#[inline]
+pub(super) const fn cancelled_of(cancel: &CancelOrderV1) -> Command {
+    let order = OrderNo(Sequence::new(cancel.order));
+    Command::CancelOrder { user: UserNo(cancel.user), order }
+}
