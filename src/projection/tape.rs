@@ -250,7 +250,8 @@ mod tests {
                     };
                     let own: Vec<_> = made.iter().filter(inside).collect();
                     let prices = own.first().zip(own.last()).map(|(first, last)| {
-                        let (high, low) = (own.iter().map(|m| m.1).max(), own.iter().map(|m| m.1).min());
+                        let paid = || own.iter().map(|made| made.1);
+                        let (high, low) = (paid().max(), paid().min());
                         [first.1, high.unwrap(), low.unwrap(), last.1]
                     });
                     let last = made.iter().rev().find(|made| made.0 < end);
