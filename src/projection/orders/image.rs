@@ -79,7 +79,9 @@ impl Orders {
             standing.write(sink);
             open.name(no).write(sink);
         }
-        markets.iter().for_each(|traders| traders.write(sink));
+        for traders in markets {
+            traders.write(sink);
+        }
         late_count.write(sink);
         write_count(late.len(), sink);
         for ((user, page), endings) in late {

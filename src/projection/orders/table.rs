@@ -42,7 +42,6 @@ impl Home {
         let mut hash = no.0.get();
         hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         hash = (hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
         let part = (hash >> (u64::BITS - PARTS_BITS)) as usize;
         Home { part, far: hash << PARTS_BITS }
     }
@@ -112,7 +111,7 @@ impl Part {
     /// The place that is looked at first.
     #[expect(clippy::cast_possible_truncation, reason = "less than the number of places")]
     const fn first(&self, far: u64) -> usize {
-        (far as u128 * self.places.len() as u128 >> u64::BITS) as usize
+        ((far as u128 * self.places.len() as u128) >> u64::BITS) as usize
     }
 
     const fn next(&self, place: usize) -> usize {
@@ -197,7 +196,7 @@ mod tests {
             let crowded = |number: u64| {
                 let mut all = (0..).map(Sequence::new).map(OrderNo);
                 let near = |no: &OrderNo| Home::of(*no).part < 2 && Home::of(*no).far >> 62 != 1;
-                if number % 3 == 0 { OrderNo(Sequence::new(number << 20)) } else {
+                if number.is_multiple_of(3) { OrderNo(Sequence::new(number << 20)) } else {
                     all.by_ref().filter(near).nth(usize::try_from(number % 100).unwrap()).unwrap()
                 }
             };

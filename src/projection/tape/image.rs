@@ -117,8 +117,7 @@ impl Tape {
         let trades = Streams::read(history.clone(), sizes.markets, source, check)?;
         let mut tape = Tape { trades, ..Tape::on(history) };
         for _ in 0..sizes.markets {
-            let traded = bool::read(source)?;
-            let market = traded.then(|| {
+            let market = bool::read(source)?.then(|| {
                 let (minutes, hours) = (Series::read(rows, source)?, Series::read(rows, source)?);
                 hold(minutes.volume() == hours.volume(), "hours that are not those of minutes")?;
                 Ok::<_, BadImage>(Box::new(MarketTape { minutes, hours }))
