@@ -325,7 +325,7 @@ fn order_fields(order: &PlaceOrder) -> Value {
         "time_in_force": time_in_force, "expires_at": expires_at, "self_trade": self_trade,
         "condition": condition, "valid_until": order.valid_until.map(TimeMs::get),
         "copy_from": order.copy_from.map(|user| user.0),
-        "client_order_id": order.client_order_id.as_ref().map(|id| id.to_string()) })
+        "client_order_id": order.client_order_id.as_ref().map(ToString::to_string) })
 }
 
 #[test]

@@ -247,9 +247,12 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 
+/// Operations in their order, each as it was read.
+type Operations = Vec<Result<Operation, Problem>>;
+
 /// Reads the operations, of which each may be wrong in its own way, and whether they are only to
 /// be tried.
-fn read(call: &Call) -> Result<(Vec<Result<Operation, Problem>>, Option<bool>), Problem> {
+fn read(call: &Call) -> Result<(Operations, Option<bool>), Problem> {
     if call.query.is_none()
         && let Some(read) =
             members::list(&call.body, "operations", OPERATIONS_MAX, |kind, plain| match kind {

@@ -79,7 +79,7 @@ impl Door {
         let traffic = Traffic::new(routes.count());
         let keyring = Arc::new(Keyring::new(limits.rates));
         let (printed, untaken) = (Arc::default(), Arc::new(Untaken::new(limits.untaken)));
-        let request_ids = RequestIds::new();
+        let request_ids = RequestIds::from_now();
         Ok(Door { venue, routes, limits, keyring, printed, untaken, traffic, request_ids })
     }
 

@@ -62,8 +62,8 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// From now on.
-    pub fn new() -> RequestIds {
+    /// Ids of a process that begins to serve now.
+    pub fn from_now() -> RequestIds {
         let mut opened = RequestId::EMPTY;
         opened.put_hex(clock::now().get().unsigned_abs());
         opened.put(b'-');
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_fit_id_is_kept_and_any_other_is_replaced() {
-        let ids = RequestIds::new();
+        let ids = RequestIds::from_now();
         let of = |chosen: &str| {
             let value = HeaderValue::from_str(chosen).unwrap();
             ids.of(&HeaderMap::from_iter([(REQUEST_ID, value)])).as_str().to_owned()
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn new_ids_count_in_hex() {
-        let ids = RequestIds::new();
+        let ids = RequestIds::from_now();
         let opened = format!(
             "{:x}-",
             i64::from_str_radix(ids.next().as_str().split_once('-').unwrap().0, 16).unwrap()

@@ -95,6 +95,9 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
     all
 }
 
+/// The bound given to the trials below.
+const MET_MAX: usize = 200;
+
 #[test]
 fn what_could_meet_too_many_orders_is_not_tried() {
     let mut duel = Duel::unopened();
@@ -114,7 +117,6 @@ fn what_could_meet_too_many_orders_is_not_tried() {
             Lots::new(lots),
         )
     };
-    const MET_MAX: usize = 200;
     let tried = |exchange: &Exchange, lots| {
         let steps = [(Part::Place(order(1, 60, lots)), None)];
         exchange.trial_of_several(UserNo(1), &steps, exchange.time(), MET_MAX).unwrap()

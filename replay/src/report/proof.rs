@@ -76,7 +76,7 @@ impl Proof {
             }
             match effect {
                 Effect::Deposited { .. } | Effect::Withdrawn { .. } | Effect::FeesTaken { .. } => {
-                    here = false
+                    here = false;
                 }
                 Effect::AccountChanged { user, available, reserved } => {
                     let now = i128::from(available.get()) + i128::from(reserved.get());
