@@ -10,7 +10,8 @@ use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
 use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use openoutcry::journal::block::{
-    BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockFault, ChainHash, Head, RawBlock,
+    BLOCK_BYTES_FULL, BLOCK_HEADER_BYTES, Block, BlockBuilder, BlockFault, ChainHash, Head,
+    RawBlock,
 };
 use openoutcry::journal::record::{self, EncodeError, RECORD_BYTES_MAX, RecordError};
 use proptest::prelude::*;
@@ -244,6 +245,7 @@ fn a_full_block_hands_the_record_back_unharmed() {
     assert_eq!(refilled, record(count + 1));
     let first = builder.build(Results::NONE).unwrap();
     assert_eq!(first.records().len(), count);
+    assert!((BLOCK_BYTES_FULL - 1000..=BLOCK_BYTES_FULL).contains(&first.bytes().len()));
     let mut next = BlockBuilder::new(&first.head());
     assert!(next.push(refilled).is_ok());
     let next = next.build(Results::NONE).unwrap();

@@ -213,7 +213,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         if !record.is_named() {
-            return self.dispatch(&record.command, at, effects);
+            return self.dispatch(command, at, effects);
         }
         let before = effects.len();
         if let Some(first) = self.done_before(record, at)? {

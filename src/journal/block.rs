@@ -21,15 +21,19 @@ pub const FORMAT_VERSION: u16 = 1;
 /// Bytes before the first record.
 pub const BLOCK_HEADER_BYTES: usize = 104;
 /// Largest block. Far below the 131 kB at which the store's default would move a value into a
-/// file of its own, and large enough for some 500 orders, past which a larger group commit gains
-/// nothing.
+/// file of its own.
 pub const BLOCK_BYTES_MAX: usize = 60_000;
+
+/// Where a block of more than one record is full: some 300 orders. The store's cache keeps hundreds
+/// of its leaves, of up to 16 blocks each, whatever its capacity, so the largest usual block bounds
+/// the memory of a venue under load.
+pub const BLOCK_BYTES_FULL: usize = 24 << 10;
 
 /// What an order takes, generously: room that is asked for at once.
 const RECORD_BYTES_USUAL: usize = 128;
 
 const _: () = assert!(record::RECORD_BYTES_MAX >= 48 * 1024);
-const _: () = assert!(BLOCK_BYTES_MAX <= 60_000);
+const _: () = assert!(BLOCK_BYTES_FULL <= BLOCK_BYTES_MAX && BLOCK_BYTES_MAX <= 60_000);
 
 /// SHA-256 of a whole encoded block; each block carries the one of the block before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -320,7 +324,7 @@ impl BlockBuilder {
 
     /// The same with room for about so many records.
     pub fn expecting(after: &Head, records: usize) -> BlockBuilder {
-        let room = records.saturating_mul(RECORD_BYTES_USUAL).min(BLOCK_BYTES_MAX);
+        let room = records.saturating_mul(RECORD_BYTES_USUAL).min(BLOCK_BYTES_FULL);
         let mut bytes = Vec::with_capacity(room.saturating_add(BLOCK_HEADER_BYTES));
         bytes.resize(BLOCK_HEADER_BYTES, 0);
         BlockBuilder { bytes, records: Vec::with_capacity(records), after: *after, fault: None }
@@ -345,7 +349,8 @@ impl BlockBuilder {
         } else {
             let Record { time, once, command, .. } = &record;
             let once = once.as_deref();
-            match record::encode(command, once, *time, &mut self.bytes, BLOCK_BYTES_MAX) {
+            let bytes_max = if self.is_empty() { BLOCK_BYTES_MAX } else { BLOCK_BYTES_FULL };
+            match record::encode(command, once, *time, &mut self.bytes, bytes_max) {
                 Ok(()) => self.records.push(record),
                 Err(EncodeError::TooLarge) if !self.is_empty() => return Err(Refill(record)),
                 Err(fault) => self.fault = Some(fault),

@@ -9,6 +9,7 @@ use super::Projection;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{MarketNo, UserNo};
+use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Lots, LotsSum, Money, MoneySum, Overflow, TimeMs};
 
 /// Days before a user's last active one whose scores are kept: as long as the longest period that
@@ -99,7 +100,7 @@ impl UserRow {
 pub struct Performance {
     users: Vec<UserRow>,
     /// What each user realised so far in each market that is not final.
-    realised: FxHashMap<(UserNo, MarketNo), MoneySum>,
+    realised: FxHashMap<MarketNo, FxHashMap<UserNo, MoneySum>>,
 }
 
 impl Performance {
@@ -161,15 +162,18 @@ impl Performance {
                 self.traded(at.time, trade.maker.user, trade.quantity)
             }
             Effect::PositionChanged { user, market, realised, .. } => {
-                let before = self.realised.get(&(user, market)).copied().unwrap_or_default();
+                let of_market = self.realised.get(&market);
+                let before = of_market.and_then(|users| users.get(&user)).copied();
+                let before = before.unwrap_or_default();
                 if before != realised {
-                    self.realised.insert((user, market), realised);
+                    self.realised.entry(market).or_default().insert(user, realised);
                     self.gained(at.time, user, realised.less(before)?)?;
                 }
                 Ok(())
             }
             Effect::PositionSettled { user, market, realised, .. } => {
-                let before = self.realised.remove(&(user, market)).unwrap_or_default();
+                let of_market = self.realised.get_mut(&market);
+                let before = of_market.and_then(|users| users.remove(&user)).unwrap_or_default();
                 self.gained(at.time, user, realised.less(before)?)
             }
             _ => Ok(()),
@@ -202,6 +206,17 @@ impl Projection for Performance {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         for effect in applied.effects {
             faults.check(self.fold_effect(applied, effect));
+        }
+        for effect in applied.effects {
+            // Those who hold nothing at the end are not told of.
+            if let Effect::MarketMoved {
+                market,
+                to: MarketStatus::Settled | MarketStatus::Voided,
+                ..
+            } = effect
+            {
+                self.realised.remove(market);
+            }
         }
     }
 }
@@ -270,10 +285,12 @@ mod tests {
         fold_at(&mut performance, 3, &[trade.clone(), holds(BOB, (0, 0), (4, 1), -5)]);
         fold_at(&mut performance, 5, &[trade.clone(), trade]);
         fold_at(&mut performance, 6, &[holds(BOB, (0, 0), (2, 1), 7)]);
+        // Ann holds nothing at the end, but realised something before.
+        fold_at(&mut performance, 6, &[holds(ANN, (0, 0), (0, 0), 3)]);
         fold_at(&mut performance, 6, &[settled(RAIN, Outcome::No), paid(BOB, 0, 2, 9)]);
-        assert_eq!(since(&performance, 0), [(0, 0, 12), (1, 9, 12)]);
-        assert_eq!(since(&performance, 4), [(0, 0, 8), (1, 14, 8)]);
-        assert_eq!(since(&performance, 6), [(1, 14, 0)]);
+        assert_eq!(since(&performance, 0), [(0, 3, 12), (1, 9, 12)]);
+        assert_eq!(since(&performance, 4), [(0, 3, 8), (1, 14, 8)]);
+        assert_eq!(since(&performance, 6), [(0, 3, 0), (1, 14, 0)]);
         assert_eq!(since(&performance, 7), []);
         assert!(performance.realised.is_empty());
         assert_eq!(Day::of(TimeMs::new(DAY_MS * 6 + 5).unwrap()).earlier(2), Day(4));

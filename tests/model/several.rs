@@ -69,9 +69,12 @@ fn done(mut exchange: Exchange, user: UserNo, parts: &[KeyedStep]) -> Vec<Vec<Ef
             Part::Place(terms) => Some(Command::PlaceOrder(terms.clone())),
             Part::Cancel { name, order } => {
                 // The newest of that name among those placed, or placed before, by now.
-                let named = parts[..all.len()].iter().zip(&all).rev().filter(|((part, _), _)| {
-                    matches!(part, Part::Place(terms) if terms.client_order_id.as_deref() == name.as_ref())
-                });
+                let so_named =
+                    |terms: &PlaceOrder| terms.client_order_id.as_deref() == name.as_ref();
+                let named =
+                    parts[..all.len()].iter().zip(&all).rev().filter(
+                        |((part, _), _)| matches!(part, Part::Place(terms) if so_named(terms)),
+                    );
                 let mut numbers =
                     named.flat_map(|(_, effects)| effects).filter_map(|effect| match effect {
                         Effect::OrderAccepted { order, .. } => Some(*order),

@@ -57,13 +57,14 @@ bob buy yes 0.50 x2
 ann buy no 0.50 x2
 void snow 0.40
 event sky exclusive
-market sun until +2h of sky
+market sun until +2h taker 0.07 of sky
 market fog until +2h of sky
 publish sun
 publish fog
 ann buy yes 0.50 x2 on sun
 bob buy no 0.50 x2 on sun
 bob convert sky sun x1
+take-fees ann 0.03
 mode venue cancel-only
 mode bob read-only
 limit ann 5.00

@@ -31,10 +31,13 @@ impl Performance {
         for row in users {
             row.write(sink);
         }
-        let mut sorted: Vec<(&(UserNo, MarketNo), &MoneySum)> = realised.iter().collect();
-        sorted.sort_unstable_by_key(|(key, _)| **key);
+        let each = realised.iter().flat_map(|(market, users)| {
+            users.iter().map(|(user, realised)| (*user, *market, *realised))
+        });
+        let mut sorted: Vec<(UserNo, MarketNo, MoneySum)> = each.collect();
+        sorted.sort_unstable_by_key(|(user, market, _)| (*user, *market));
         write_count(sorted.len(), sink);
-        for ((user, market), realised) in sorted {
+        for (user, market, realised) in sorted {
             user.write(sink);
             market.write(sink);
             realised.write(sink);
@@ -59,7 +62,8 @@ impl Performance {
             sizes.has_market(key.1)?;
             hold(before.is_none_or(|before| before < key), "realised amounts out of order")?;
             before = Some(key);
-            performance.realised.insert(key, Imaged::read(source)?);
+            let of_market = performance.realised.entry(key.1).or_default();
+            of_market.insert(key.0, Imaged::read(source)?);
         }
         Ok(performance)
     }
