@@ -26,20 +26,6 @@ const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
 /// How often a start looks whether the matcher has caught up.
 const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 
-/// Records waiting when a block is begun from which on it lingers: what a commit costs the
-/// processors is worth sharing with those who are about to come. A quiet venue never lingers.
-const BUSY_RECORDS_MIN: usize = 8;
-/// A step of lingering: this part of what the last commit took.
-const LINGER_PART: u32 = 2;
-/// Less is not worth going to sleep for.
-const LINGER_STEP_MIN: Duration = Duration::from_micros(150);
-/// Steps of one block.
-const LINGER_STEPS_MAX: u32 = 4;
-/// A step that brings less than this part of what the block was begun with is the last.
-const LINGER_GAIN_PART: usize = 4;
-/// A disk that stalls must not make everybody wait longer still: all steps together.
-const LINGER_MAX: Duration = Duration::from_millis(1);
-
 /// A durable block on its way to the matcher, with the reply slots of its records in order; a
 /// record that nobody waits for has none.
 #[derive(Debug)]
@@ -68,8 +54,6 @@ pub struct Sequencer<J> {
     last_clock: Sequence,
     /// Records in the last block.
     last_records: usize,
-    /// How long the last block took to become durable.
-    last_append: Duration,
     /// Whether [`Intake::Stop`] has come.
     stopping: bool,
 }
@@ -127,7 +111,6 @@ impl<J: Journal> Sequencer<J> {
             meter,
             last_clock: Sequence::ZERO,
             last_records: 0,
-            last_append: Duration::ZERO,
             stopping: false,
         }
     }
@@ -238,9 +221,6 @@ impl<J: Journal> Sequencer<J> {
         if left.is_none() {
             left = self.fill(&mut open);
         }
-        if left.is_none() {
-            left = self.linger(&mut open);
-        }
         self.last_records = open.replies.len();
         match self.make_durable(open) {
             Ok(()) => Ok(left),
@@ -249,30 +229,6 @@ impl<J: Journal> Sequencer<J> {
                 Err(reason)
             }
         }
-    }
-
-    /// Waits for more while many come; gives back what no longer fits. Nobody is woken for each of
-    /// them: they gather in the intake meanwhile.
-    fn linger(&mut self, open: &mut OpenBlock) -> Option<Waiting> {
-        let begun_with = open.replies.len();
-        if begun_with < BUSY_RECORDS_MIN {
-            return None;
-        }
-        let step =
-            (self.last_append / LINGER_PART).clamp(LINGER_STEP_MIN, LINGER_MAX / LINGER_STEPS_MAX);
-        for _ in 0..LINGER_STEPS_MAX {
-            if self.stopping {
-                return None;
-            }
-            let had = open.replies.len();
-            std::thread::sleep(step);
-            let left = self.fill(open);
-            let gained = open.replies.len().saturating_sub(had);
-            if left.is_some() || gained < begun_with / LINGER_GAIN_PART {
-                return left;
-            }
-        }
-        None
     }
 
     /// Adds what is waiting now; gives back what no longer fits.
@@ -299,7 +255,6 @@ impl<J: Journal> Sequencer<J> {
             Ok(block) => {
                 let told = &self.meter.sequencer;
                 told.append.count_since(began);
-                self.last_append = began.elapsed();
                 told.block_records.count(u64::try_from(replies.len()).unwrap_or(u64::MAX));
                 told.post_journal_head(last);
                 self.blocks.send(Sequenced { block, replies }).map_err(|SendError(unapplied)| {
