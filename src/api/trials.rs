@@ -137,17 +137,14 @@ fn shown(
     applied: &Applied<'_>,
 ) -> Result<(Shown, bool), Problem> {
     let by = |order: OrderNo| {
-        let placed = all.iter().filter_map(|one| placed_row(one).ok().flatten());
-        placed.into_iter().find(|row| row.no == order)
+        let placed = all.iter().find(|one| accepts(one, order));
+        placed.and_then(|one| placed_row(one).ok().flatten())
     };
     match applied.effects {
         [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
         [Effect::Repeated { first }] => {
             // By a record, or by a step before.
-            let step = all.iter().find(|one| match one.effects {
-                [Effect::OrderAccepted { order, .. }, ..] => order.0 == *first,
-                _ => false,
-            });
+            let step = all.iter().find(|one| accepts(one, OrderNo(*first)));
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
                 None => view.answers.of(*first).and_then(|kept| match kept {
@@ -170,6 +167,11 @@ fn shown(
             Ok((Shown::Placed(Placed::Now(json)), false))
         }
     }
+}
+
+/// Whether a step is that which placed an order.
+fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
+    matches!(step.effects, [Effect::OrderAccepted { order, .. }, ..] if *order == placed)
 }
 
 /// What a trial came to, unless the state contradicts itself.

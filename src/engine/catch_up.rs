@@ -83,11 +83,14 @@ impl Matcher {
 
     fn apply_beside(&mut self, beside: &mut Replayer<Sealer>) -> End {
         let Matcher { blocks, trials, held, projector, due, halt, meter, replayed, .. } = self;
+        let halt: &Halt = halt;
         thread::scope(|scope| {
             let (hands_on, applied) = bounded(FOLDING_MAX);
             let folder = Folder { projector, due, halt, meter };
             let thread = Builder::new().name("folder".to_owned());
-            if thread.spawn_scoped(scope, move || folder.run(&applied)).is_err() {
+            // A panic must be seen at once: nothing else may come that would end the scope.
+            let run = move || halt.watch("folder", || folder.run(&applied));
+            if thread.spawn_scoped(scope, run).is_err() {
                 halt.halt(HaltReason::ThreadDied("folder"));
                 return End::Fault;
             }

@@ -1,6 +1,7 @@
 //! Why an engine stops taking commands before it is told to: once, for one of a few reasons, until
 //! a restart. Reads go on.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -80,6 +81,12 @@ impl Halt {
         }
     }
 
+    /// Runs a thread's work, whose panic halts instead of going unseen.
+    pub fn watch<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> Option<T> {
+        let ended = catch_unwind(AssertUnwindSafe(work));
+        ended.map_err(|_| self.halt(HaltReason::ThreadDied(name))).ok()
+    }
+
     /// The reason, once halted.
     pub fn reason(&self) -> Option<HaltReason> {
         self.reason.get().copied()
@@ -108,5 +115,18 @@ impl Halt {
             None if self.ending.load(Ordering::Acquire) => Refusal::Stopping,
             None => Refusal::OutcomeUnknown(HaltReason::ThreadDied("engine")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_halts_and_an_end_does_not() {
+        let halt = Halt::default();
+        assert_eq!((halt.watch("folder", || 7), halt.reason()), (Some(7), None));
+        let ended: Option<()> = halt.watch("folder", || panic!("on purpose"));
+        assert_eq!((ended, halt.reason()), (None, Some(HaltReason::ThreadDied("folder"))));
     }
 }

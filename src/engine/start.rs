@@ -299,10 +299,7 @@ fn spawn<T: Send + 'static>(
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>, std::io::Error> {
     let halt = Arc::clone(halt);
-    Builder::new().name(name.to_owned()).spawn(move || {
-        let ended = catch_unwind(AssertUnwindSafe(run));
-        ended.map_err(|_| halt.halt(HaltReason::ThreadDied(name))).ok()
-    })
+    Builder::new().name(name.to_owned()).spawn(move || halt.watch(name, run))
 }
 
 /// How far the archive is, among the engine's figures.
