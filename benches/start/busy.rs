@@ -24,8 +24,8 @@ const MARKETS: u32 = 100;
 const ORDERS_OF_MARKET: u32 = 20_000;
 /// Orders of a market that stand, before the oldest is cancelled.
 const STANDING: usize = 50;
-/// Records in a block, so that filling the journal takes minutes.
-const BLOCK_RECORDS: usize = 800;
+/// Records in a block, nearly a full one, so that filling the journal takes minutes.
+const BLOCK_RECORDS: usize = 250;
 /// Of a hundred orders, those that take.
 const TAKES_OF_100: u64 = 50;
 /// Between two records: some four weeks for thirty millions.

@@ -67,13 +67,7 @@ pub struct OrderJson {
 impl OrderJson {
     /// The order as it stands.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
-        let BesideJson {
-            cancelled_quantity,
-            cancel_reason,
-            filled_cost,
-            client_order_id,
-            sequence,
-        } = BesideJson::of(row);
+        let beside = BesideJson::of(row);
         OrderJson {
             id: Text(row.id()),
             market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
@@ -89,11 +83,11 @@ impl OrderJson {
             time_in_force: row.time_in_force.name(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
-            cancelled_quantity,
-            cancel_reason,
-            filled_cost,
-            client_order_id,
-            sequence,
+            cancelled_quantity: beside.cancelled_quantity,
+            cancel_reason: beside.cancel_reason,
+            filled_cost: beside.filled_cost,
+            client_order_id: beside.client_order_id,
+            sequence: beside.sequence,
         }
     }
 }
@@ -194,13 +188,7 @@ impl PlacedJson {
             }
         }
         trades.reverse();
-        let BesideJson {
-            cancelled_quantity,
-            cancel_reason,
-            filled_cost,
-            client_order_id,
-            sequence,
-        } = BesideJson::of(row);
+        let beside = BesideJson::of(row);
         Ok(PlacedJson {
             order_id: Text(row.id()),
             status: row.status.name(),
@@ -208,11 +196,11 @@ impl PlacedJson {
             remaining_quantity: Text(row.remaining),
             average_fill_price: Text(row.average_price()),
             trades,
-            cancelled_quantity,
-            cancel_reason,
-            filled_cost,
-            client_order_id,
-            sequence,
+            cancelled_quantity: beside.cancelled_quantity,
+            cancel_reason: beside.cancel_reason,
+            filled_cost: beside.filled_cost,
+            client_order_id: beside.client_order_id,
+            sequence: beside.sequence,
         })
     }
 }
