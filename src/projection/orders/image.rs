@@ -9,13 +9,14 @@ use super::traders::Traders;
 use super::{Orders, UserOrders};
 use crate::exchange::ids::{OrderNo, Token};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_bytes, read_count,
+    write_bytes, write_count,
 };
 use crate::exchange::units::Sequence;
 use crate::projection::fills::Fills;
 use crate::projection::history::History;
 use crate::projection::history::chain::Chain;
-use crate::projection::history::stream::{Tail, read_bytes, write_bytes};
+use crate::projection::history::stream::Tail;
 use crate::projection::image::{NO_USER, Sizes, hold};
 
 imaged_choice!(OrderStatus { Open = 1, PartiallyFilled = 2, Filled = 3, Cancelled = 4 });
