@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::exchange::ids::UserNo;
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_bytes, read_count, write_bytes, write_count,
 };
 use crate::exchange::units::Sequence;
-use crate::projection::history::stream::{read_bytes, write_bytes};
 use crate::projection::image::{Sizes, hold};
 
 /// Bytes of endings that may gather before any leave: some thousands of them.
