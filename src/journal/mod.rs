@@ -3,6 +3,7 @@
 //! Must not know: why a command is right, who waits for it, what it did.
 
 pub mod archive;
+mod blobs;
 pub mod block;
 pub mod fields;
 pub mod import;
@@ -17,10 +18,12 @@ pub mod record;
 pub mod recovery;
 pub mod salvage;
 pub mod scrape;
+mod settling;
 mod sled_log;
 pub mod sled;
 pub mod snapshot;
 pub mod store;
+mod tree;
 mod wal;
 
 use std::ops::Deref;

@@ -8,8 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use super::sled::{Shape, caught, open_db, sync_names};
+use super::sled::sync_names;
 use super::store::{Step, StoreError};
+use super::tree::{Shape, caught, open_db};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";

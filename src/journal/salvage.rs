@@ -16,10 +16,9 @@ use super::block::{Block, ChainHash, Head, RawBlock};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::portable;
 use super::scrape::{SoundBlocks, scrape_file};
-use super::sled::{
-    LOCK_FILE, MARKER_FILE, STORE_DIR, Sled, WAL_FILE, WITNESS_FILE, WITNESS_SLOT_OFFSET,
-};
+use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, WITNESS_SLOT_OFFSET};
 use super::store::BlockSource;
+use super::tree::Sled;
 use super::wal;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;

@@ -7,40 +7,24 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::block::{Block, RawBlock};
+use super::blobs::{BlobFolder, any_file};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::recovery::Reason;
+use super::settling::{Settler, Settling};
 use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
 };
+use super::tree::{SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
 use crate::exchange::units::Sequence;
 
-/// The largest segment sled allows, fixed when the journal is made. sled moves any page over a
-/// quarter of it into `blobs/`, files that it never syncs; at 4 MiB no page of our blocks comes
-/// near (at sled's default, group commits over 13 kB did).
-const SEGMENT_BYTES: usize = 16 << 20;
-/// sled's page cache. Appends touch the last leaf only and reading goes through once, so more
-/// would be taken from the exchange for nothing.
-const CACHE_BYTES: u64 = 64 << 20;
 /// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
 const REWRITE_BYTES: usize = 1 << 20;
-/// Longest step of a file system's clock: a tick of the slowest kernel, twice.
-const FILE_CLOCK_STEP_MAX: Duration = Duration::from_millis(20);
-/// How often, and with which pause, a lock is tried that is about to be let go.
-const LOCK_TRIES_MAX: u32 = 500;
-/// See [`LOCK_TRIES_MAX`]: five seconds in all.
-const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
-/// sled's tree that holds the blocks.
-const TREE: &str = "blocks";
 /// Held by whoever has the journal open.
 pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
@@ -155,7 +139,7 @@ impl SledStore {
         if !newest.is_empty() {
             sled.take_over(&newest, stored)?;
         }
-        let settler = Settler { blocks: sled.blocks.clone(), file: Arc::new(file), unsettled };
+        let settler = Settler::of(sled.blocks.clone(), file, unsettled);
         settler.settle()?;
         settler.clear().map_err(opening)?;
         let blobs = BlobFolder::found_empty(blobs)?;
@@ -218,14 +202,10 @@ impl SledStore {
 impl Drop for SledStore {
     fn drop(&mut self) {
         let ended = self.settling.end();
-        if !self.sound {
-            return;
-        }
-        // Whoever opens it next finds everything in sled. Where this fails, it is in the log.
-        let clearing = |error| StoreError::new(Step::Sync, error);
-        let settled = ended.and_then(|()| self.settle());
-        if let Err(error) = settled.and_then(|()| self.wal.clear().map_err(clearing)) {
-            tracing::warn!(%error, "the journal was closed with blocks in its write-ahead log");
+        // Whoever opens it next finds everything in sled. Where this fails, all of it is in the
+        // log, and that start says what is wrong.
+        if self.sound && ended.and_then(|()| self.settle()).is_ok() {
+            drop(self.wal.clear());
         }
     }
 }
@@ -306,269 +286,6 @@ impl BlockStore for SledStore {
     }
 }
 
-/// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
-#[derive(Debug)]
-pub(super) struct Sled {
-    db: Option<sled::Db>,
-    pub(super) blocks: SledBlocks,
-}
-
-impl Sled {
-    /// Opens sled's directory.
-    pub(super) fn open(dir: &Path) -> Result<Sled, StoreError> {
-        let db = open_db(dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
-        let blocks = caught(Step::Open, || db.open_tree(TREE))?;
-        Ok(Sled { db: Some(db), blocks: SledBlocks(Arc::new(RwLock::new(Some(blocks)))) })
-    }
-
-    fn insert(&self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        let swapped = self.blocks.on_blocks(Step::Put, |blocks| {
-            blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))
-        })?;
-        // Blocks are written once. A key that is taken means that the head was wrong.
-        swapped.map_err(|_| StoreError::new(Step::Put, format_args!("block {first} exists")))
-    }
-
-    fn remove(&self, first: Sequence) -> Result<(), StoreError> {
-        self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
-    }
-
-    /// Gives it the blocks of the log that it lacks; `before` them must be what it has.
-    fn take_over(&self, log: &[Block], before: Witness) -> Result<(), OpenError> {
-        let found = self.blocks.at_or_before(before.last)?;
-        let found = found.and_then(|(_, bytes)| RawBlock::new(bytes).decode().ok());
-        let last = found.as_ref().map_or(Sequence::ZERO, Block::last);
-        if before != Witness::NONE
-            && found.is_none_or(|block| (block.last(), block.hash()) != (before.last, before.hash))
-        {
-            return Err(OpenError::Short { known: before.last, found: last });
-        }
-        for block in log {
-            match self.blocks.at_or_after(block.first())? {
-                Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {}
-                _ => self.insert(block.first(), block.bytes())?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Has on disk what sled was given.
-#[derive(Debug, Clone)]
-struct Settler {
-    blocks: SledBlocks,
-    /// sled's data file, open for as long as sled is, because an error that the system could not
-    /// write back is reported to handles that were open when it happened.
-    file: Arc<File>,
-    /// Made where that fails: the system may hold bytes in memory then that it believes are on
-    /// disk, also for whoever opens the file next.
-    unsettled: PathBuf,
-}
-
-impl Settler {
-    /// Returns once everything is on disk that sled was given before.
-    fn settle(&self) -> Result<(), StoreError> {
-        let flushed = self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
-        // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
-        let sync = || self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error));
-        let settled = flushed.and_then(|()| sync());
-        if settled.is_err()
-            && let Err(error) = File::create(&self.unsettled)
-        {
-            tracing::error!(%error, "that sled's file could not be synced is noted nowhere");
-        }
-        settled
-    }
-
-    /// Begins to do so on a thread of its own.
-    fn begin(&self) -> Result<Settling, StoreError> {
-        let (settler, thread) = (self.clone(), thread::Builder::new().name("settling".to_owned()));
-        let begun = thread.spawn(move || settler.settle());
-        begun.map(|thread| Settling(Some(thread))).map_err(|e| StoreError::new(Step::Flush, e))
-    }
-
-    /// What failed earlier is settled now.
-    fn clear(&self) -> io::Result<()> {
-        match fs::remove_file(&self.unsettled) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A thread that settles.
-#[derive(Debug, Default)]
-struct Settling(Option<JoinHandle<Result<(), StoreError>>>);
-
-impl Settling {
-    fn has_ended(&self) -> bool {
-        self.0.as_ref().is_some_and(JoinHandle::is_finished)
-    }
-
-    /// Waits for it.
-    fn end(&mut self) -> Result<(), StoreError> {
-        let ended = self.0.take().map_or(Ok(Ok(())), JoinHandle::join);
-        ended.unwrap_or_else(|_| Err(StoreError::new(Step::Flush, "the thread panicked")))
-    }
-}
-
-/// sled's tree of blocks, shared with readers on other threads. They hold it for one call at a
-/// time, and the store takes it away when it closes: whoever opens sled next finds it let go.
-#[derive(Debug, Clone)]
-pub(super) struct SledBlocks(Arc<RwLock<Option<sled::Tree>>>);
-
-impl SledBlocks {
-    fn on_blocks<T>(
-        &self,
-        step: Step,
-        call: impl FnOnce(&sled::Tree) -> sled::Result<T>,
-    ) -> Result<T, StoreError> {
-        let closed = || StoreError::new(step, "the store is closed");
-        // Nothing panics while it holds this: `caught` is inside.
-        let blocks = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let blocks = blocks.as_ref().ok_or_else(closed)?;
-        caught(step, || call(blocks))
-    }
-
-    /// Waits for the call that is running, and leaves nothing for the next.
-    fn close(&self) -> Option<sled::Tree> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl BlockSource for SledBlocks {
-    fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
-        let found = self
-            .on_blocks(Step::Read, |blocks| blocks.range(..=key(until)).next_back().transpose())?;
-        found.map(stored).transpose()
-    }
-
-    fn at_or_after(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
-        let found =
-            self.on_blocks(Step::Read, |blocks| blocks.range(key(from)..).next().transpose())?;
-        found.map(stored).transpose()
-    }
-}
-
-impl Drop for Sled {
-    fn drop(&mut self) {
-        // Closing flushes, and may panic after a failure that was reported when it happened.
-        let (db, blocks) = (self.db.take(), self.blocks.close());
-        let closed = catch_unwind(AssertUnwindSafe(|| drop((blocks, db))));
-        drop(closed);
-    }
-}
-
-/// How a database is laid out, and what of it is kept in memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
-    pub segment_bytes: usize,
-    pub cache_bytes: u64,
-}
-
-/// Opens a database of sled's. The data directory's lock is ours by now, so whoever still holds
-/// sled's own is a store that is just being dropped: it lets go a moment after its owner.
-pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
-    let mut tries = LOCK_TRIES_MAX;
-    let config = sled::Config::new()
-        .path(dir)
-        .segment_size(shape.segment_bytes)
-        .cache_capacity(shape.cache_bytes)
-        .mode(sled::Mode::HighThroughput)
-        .flush_every_ms(None);
-    loop {
-        let opened = caught(Step::Open, || match config.open() {
-            Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
-            opened => opened.map(Some),
-        })?;
-        if let Some(db) = opened {
-            return Ok(db);
-        }
-        tries = tries.saturating_sub(1);
-        thread::sleep(LOCK_TRY_EVERY);
-    }
-}
-
-/// sled gives this failure no kind of its own.
-fn still_locked(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock || error.to_string().contains("acquire lock")
-}
-
-/// The folder of the files that sled never syncs; it must stay empty.
-///
-/// It is watched by its time of change, because listing it takes a file descriptor: a server whose
-/// clients hold them all must still be able to journal.
-#[derive(Debug)]
-struct BlobFolder {
-    path: PathBuf,
-    /// Seconds and nanoseconds of the last change when it was last seen empty.
-    changed: (i64, i64),
-}
-
-impl BlobFolder {
-    /// Watches a folder that is empty.
-    fn found_empty(path: PathBuf) -> Result<BlobFolder, OpenError> {
-        let changed = changed_at(&path).map_err(opening)?;
-        // After this a change gets a later time, however coarse the file system's clock.
-        thread::sleep(FILE_CLOCK_STEP_MAX);
-        if any_file(&path).map_err(opening)? || changed_at(&path).map_err(opening)? != changed {
-            return Err(OpenError::Blobs(path));
-        }
-        Ok(BlobFolder { path, changed })
-    }
-
-    /// Fails once sled has a file here.
-    fn still_empty(&self, step: Step) -> Result<(), StoreError> {
-        match changed_at(&self.path) {
-            Ok(changed) if changed == self.changed => Ok(()),
-            Ok(_) => {
-                let path = self.path.display();
-                Err(StoreError::new(step, format_args!("{path} has held a file never synced")))
-            }
-            Err(error) => Err(StoreError::new(step, error)),
-        }
-    }
-}
-
-/// When a folder last got or lost an entry.
-fn changed_at(folder: &Path) -> io::Result<(i64, i64)> {
-    fs::metadata(folder).map(|folder| (folder.ctime(), folder.ctime_nsec()))
-}
-
-/// Runs a call of sled; its error or its panic becomes ours.
-pub(super) fn caught<T>(
-    step: Step,
-    call: impl FnOnce() -> sled::Result<T>,
-) -> Result<T, StoreError> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| StoreError::new(step, in_words(&error))),
-        // What it was is for whoever debugs, from the process's panic hook.
-        Err(_) => Err(StoreError::new(step, "the store met damage that it cannot read past")),
-    }
-}
-
-/// Big-endian, so that sled's order of bytes is the order of numbers.
-const fn key(sequence: Sequence) -> [u8; 8] {
-    sequence.get().to_be_bytes()
-}
-
-fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> {
-    let number = <[u8; 8]>::try_from(&*key)
-        .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
-    Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
-}
-
-/// sled's errors in words of ours: its own name its sources and its code.
-fn in_words(error: &sled::Error) -> String {
-    match error {
-        sled::Error::Io(error) => format!("the store could not use its files: {error}"),
-        sled::Error::Corruption { .. } => "the store's files are damaged".to_owned(),
-        sled::Error::Unsupported(_) => "the store's files are of another form".to_owned(),
-        sled::Error::CollectionNotFound(_) => "the store has no tree of blocks".to_owned(),
-        sled::Error::ReportableBug(_) => "the store met a state that cannot be".to_owned(),
-    }
-}
-
 pub(super) fn opening(error: io::Error) -> OpenError {
     StoreError::new(Step::Open, error).into()
 }
@@ -581,15 +298,6 @@ pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked(data.to_owned())),
         Err(TryLockError::Error(error)) => Err(opening(error)),
-    }
-}
-
-/// Whether a directory holds anything; one that is not there does not.
-fn any_file(dir: &Path) -> io::Result<bool> {
-    match fs::read_dir(dir) {
-        Ok(mut entries) => Ok(entries.next().transpose()?.is_some()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
@@ -686,7 +394,9 @@ mod tests {
     fn what_cannot_be_synced_behind_the_log_stops_the_journal_and_loses_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let mut store = SledStore::open(dir.path()).unwrap();
-        store.settler.file = Arc::new(File::open(UNSYNCED).unwrap());
+        let (blocks, unsettled) = (store.sled.blocks.clone(), dir.path().join(UNSETTLED_FILE));
+        let unsynced = File::open(UNSYNCED).unwrap();
+        store.settler = Settler::of(blocks, unsynced, unsettled.clone());
         let mut journal = StoredJournal::begin(store);
         let mut appended = 0;
         let error = loop {
@@ -705,7 +415,6 @@ mod tests {
         // The log's first half took them all.
         assert!(appended > 10);
         drop(journal);
-        let unsettled = dir.path().join(UNSETTLED_FILE);
         assert!(unsettled.exists());
         let (_, recovered) = SledJournal::open(dir.path()).unwrap();
         assert_eq!(recovered.head.sequence.get(), appended);
