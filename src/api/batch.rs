@@ -243,7 +243,7 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let drawn = call.keyring.admit_several(&call.caller, count(writes), count(cancels));
+    let drawn = call.behind.keyring.admit_several(&call.caller, count(writes), count(cancels));
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 

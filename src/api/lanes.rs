@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::Duration;
 
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{HttpService, service_fn};
@@ -20,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
-use super::seats::Seats;
+use super::seats::{Desk, Seats};
 use super::stall::Impatient;
 use super::stream::Content;
 use crate::engine::mailbox;
@@ -95,12 +96,17 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
     let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
-    let (open, seats) = (Arc::clone(&door), Seats::default());
-    let service = service_fn(move |request| {
+    let open = Arc::clone(&door);
+    let seats = Seats::new(move |desk: Desk<Request<Incoming>, _>| {
         let door = Arc::clone(&open);
-        // On the heap: hyper would move it about, and it is large.
-        seats.seat(async move { Ok::<_, Infallible>(door.answer(request).await) })
+        async move {
+            loop {
+                let request = desk.next().await;
+                desk.answer(Ok::<_, Infallible>(door.answer(request).await));
+            }
+        }
     });
+    let service = service_fn(move |request| seats.seat(request));
     loop {
         tokio::select! {
             biased;
@@ -178,6 +184,7 @@ async fn attend<S>(
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
+        .half_close(true)
         .serve_connection(TokioIo::new(Impatient::new(stream, limits.write_wait)), service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
