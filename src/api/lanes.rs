@@ -184,6 +184,8 @@ async fn attend<S>(
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
+        // A client may end its side once it has asked: it is answered all the same. To see that at
+        // once, each request would need a second read, and room for it.
         .half_close(true)
         .serve_connection(TokioIo::new(Impatient::new(stream, limits.write_wait)), service);
     if let Err(error) = watcher.watch(connection).await {

@@ -118,10 +118,13 @@ impl<'a> Plain<'a> {
         })
     }
 
+    #[inline]
     fn take(&mut self, name: &str) -> Option<Value<'a>> {
-        if self.read >= self.count {
-            return None;
-        }
+        if self.read < self.count { self.find(name) } else { None }
+    }
+
+    /// Mostly it stands where it stood in the object before.
+    fn find(&mut self, name: &str) -> Option<Value<'a>> {
         let members = self.members.get(..self.count)?;
         let is_it = |place: usize| members.get(place).filter(|(member, _)| *member == name);
         let likely = self.places.get_mut(self.asked)?;

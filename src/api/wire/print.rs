@@ -67,7 +67,6 @@ impl Printer {
             let written = serde_json::to_writer(&mut self.0, text);
             return written.map_err(ser::Error::custom);
         }
-        self.0.reserve(text.len().saturating_add(2));
         self.put("\"");
         self.put(text);
         self.put("\"");
@@ -83,7 +82,6 @@ impl Printer {
     #[allow(clippy::inline_always, reason = "where the name is known, it is a few moves")]
     fn name(&mut self, name: &'static str) {
         debug_assert!(!name.bytes().any(escaped), "names are plain");
-        self.0.reserve(name.len().saturating_add(4));
         self.put(",\"");
         self.put(name);
         self.put("\":");
