@@ -245,6 +245,9 @@ mod tests {
             r#"{"price":"0.6","prise":"0.6"}"#,
             r#"{"price":"0.6"} x"#,
             r#"{"price":"0.6""#,
+            r#"{"price":"0.6\}"#,
+            "{\"price\":\"0.6\n}",
+            "{\"price\":\"0.6\n\"}",
             r#"{"price":"0.6","flag":[true]}"#,
             &format!("{{{}}}", many.join(",")),
         ] {
