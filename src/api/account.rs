@@ -79,7 +79,7 @@ pub fn limits(call: &Call) -> Result<Reply, Problem> {
         Ok(ExposureJson { open: Text(open), limit: user.standing.exposure_limit.map(Text) })
     })?;
     let of = |lane| {
-        let left = call.keyring.look(&call.caller, lane);
+        let left = call.behind.keyring.look(&call.caller, lane);
         left.map(|(per_second, left)| LimitJson::new(per_second, left))
     };
     let (reads, writes, cancels) = (of(Lane::Reads), of(Lane::Writes), of(Lane::Cancels));

@@ -28,7 +28,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let told = |row: &KeyRow| OwnKeyJson::new(row, call.keyring.last_used(row.no));
+        let told = |row: &KeyRow| OwnKeyJson::new(row, call.behind.keyring.last_used(row.no));
         Ok(KeysJson { keys: keys.map(told).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)

@@ -25,7 +25,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
         let keys = shown_keys(view, user);
-        let keys = keys.map(|row| KeyJson::new(row, call.keyring.last_used(row.no))).collect();
+        let keys =
+            keys.map(|row| KeyJson::new(row, call.behind.keyring.last_used(row.no))).collect();
         Ok(KeysJson { keys })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
@@ -60,7 +61,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let (user, key) = form.finish(ids)?;
     let (sequence, key) = call.look(|view| {
         let row = key_of(view, user, key)?;
-        Ok(KeyJson::new(row, call.keyring.last_used(row.no)))
+        Ok(KeyJson::new(row, call.behind.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }

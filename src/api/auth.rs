@@ -1,7 +1,6 @@
 //! Who calls: from the key in `X-API-Key` to a user and a role (interface 5).
 
 use hyper::header::{HeaderMap, HeaderName};
-use subtle::ConstantTimeEq;
 
 use super::keys;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
@@ -57,7 +56,7 @@ pub fn identify(headers: &HeaderMap, engine: &Engine) -> Result<Caller, Problem>
     let row = view.accounts.key_by_hash(&hash).ok_or_else(unknown)?;
     // The look-up went by hash, which tells a guesser nothing of a key; comparing in constant
     // time keeps it so whatever the table does.
-    if !bool::from(row.hash.0.ct_eq(&hash.0)) {
+    if !keys::same(&row.hash, &hash) {
         return Err(unknown());
     }
     Ok(Caller { user: row.user, key: row.no, role: row.role, as_of: view.watermark() })

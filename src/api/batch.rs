@@ -1,6 +1,6 @@
 //! Several places and cancels in one request, each done or refused on its own (semantics 8).
 
-use super::call::{self, Call, Writing, Written};
+use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
 use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
@@ -10,13 +10,12 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::trials;
 use super::wire::json::Json;
-use super::wire::order::{BatchJson, BatchOrderJson, OrderJson, ResultJson};
-use super::wire::print::printed;
+use super::wire::order::{BatchOrderJson, OrderJson, PrintedResults, ResultJson};
 use super::wire::problem::ProblemJson;
 use crate::engine::gathering::Gathering;
-use crate::engine::pending::{Answer, Refusal};
+use crate::engine::pending::Refusal;
 use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
-use crate::exchange::effect::Applied;
+use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token};
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
@@ -25,8 +24,6 @@ use crate::projection::history::HistoryError;
 
 /// Most operations of one request: they share a block of the journal.
 const OPERATIONS_MAX: usize = 100;
-/// Bytes that the result of one takes: room for them is taken at once.
-const RESULT_BYTES_USUAL: usize = 512;
 
 /// One operation, of the right form.
 enum Operation {
@@ -40,7 +37,6 @@ enum Slot {
     Refused(Box<Problem>),
     Placing,
     Writing(Box<Writing<Shown>>),
-    Done(Box<ResultJson>, Sequence),
 }
 
 /// What is to be said of an operation.
@@ -72,63 +68,81 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     if dry_run.unwrap_or(false) {
         return trials::batch(&call, resolved).await;
     }
-    let mut batch = Batch::new(&call);
+    let count = resolved.len();
+    let mut batch = Batch::new(&call, count);
     for (part, operation) in (0_u8..).zip(resolved) {
-        batch.hand_in(part, operation).await;
+        batch.hand_in(part, operation).await?;
     }
-    batch.settle().await;
-    let mut last = call.caller.as_of;
-    let results = batch.slots.into_iter().filter_map(|slot| match slot {
-        Slot::Done(result, sequence) => {
-            last = last.max(sequence);
-            Some(*result)
-        }
-        Slot::Refused(_) | Slot::Placing | Slot::Writing(_) => None,
-    });
-    let results: Vec<_> = results.collect();
-    let bytes_usual = results.len().saturating_mul(RESULT_BYTES_USUAL);
-    Ok(Reply::json(last, printed(&BatchJson { results }, bytes_usual)?.into()))
+    batch.settle().await?;
+    Ok(Reply::json(batch.last, batch.results.close().into()))
 }
 
 /// The operations of a request, those handed in and those settled.
 struct Batch<'a> {
     call: &'a Call,
+    /// Operations in their order that are not settled.
     slots: Vec<Slot>,
     /// What orders placed here are called, and not settled yet.
     names: Vec<Token>,
-    /// Plain placements, in the order of their slots.
+    /// Plain placements, in the order of their slots: those handed in, and those to be.
     placing: Gathering,
+    next: Vec<Asked>,
+    /// What is settled.
+    results: PrintedResults,
+    /// The last record that the results reflect.
+    last: Sequence,
 }
 
 impl<'a> Batch<'a> {
-    fn new(call: &'a Call) -> Batch<'a> {
-        Batch { call, slots: Vec::new(), names: Vec::new(), placing: call.engine.gather() }
+    fn new(call: &'a Call, count: usize) -> Batch<'a> {
+        let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (placing, last) = (call.engine.gather(), call.caller.as_of);
+        let results = PrintedResults::expecting(count);
+        Batch { call, slots, names: Vec::new(), placing, next, results, last }
     }
 
     /// Hands one operation in: as its own command, and under its own part of the request's key.
-    async fn hand_in(&mut self, part: u8, operation: Result<Resolved, Problem>) {
+    /// Plain placements wait for those that follow them.
+    async fn hand_in(
+        &mut self,
+        part: u8,
+        operation: Result<Resolved, Problem>,
+    ) -> Result<(), Problem> {
         let slot = match operation {
             Err(problem) => Err(problem),
             Ok(Resolved::Place(terms)) => {
                 self.names.extend(terms.client_order_id.as_deref().copied());
                 if terms.client_order_id.is_none() && self.call.once.is_none() {
-                    let command = Command::PlaceOrder(terms);
-                    let asked = self.call.engine.ask_among(&mut self.placing, command);
-                    asked.map(|()| Slot::Placing).map_err(Problem::from)
+                    self.next.push(Command::PlaceOrder(terms).into());
+                    Ok(Slot::Placing)
                 } else {
+                    self.hand_in_placements();
                     self.place(part, terms)
                 }
             }
-            Ok(Resolved::Cancel(id)) => self.cancel(part, own_order(self.call, id)),
+            Ok(Resolved::Cancel(id)) => {
+                self.hand_in_placements();
+                self.cancel(part, own_order(self.call, id))
+            }
             Ok(Resolved::CancelNamed(id)) => {
+                self.hand_in_placements();
                 // What is named here is known once it is placed, and not before.
                 if self.names.contains(&id) {
-                    self.settle().await;
+                    self.settle().await?;
                 }
                 self.cancel(part, named_order(self.call, id))
             }
         };
         self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
+        Ok(())
+    }
+
+    /// Hands in the plain placements that wait, so that what follows them is behind them.
+    fn hand_in_placements(&mut self) {
+        if !self.next.is_empty() {
+            let next = std::mem::take(&mut self.next);
+            self.call.engine.ask_several(&mut self.placing, next);
+        }
     }
 
     fn place(&self, part: u8, terms: PlaceOrder) -> Result<Slot, Problem> {
@@ -158,48 +172,50 @@ impl<'a> Batch<'a> {
         Asked { once, command }
     }
 
-    /// Waits for everything that was handed in.
-    async fn settle(&mut self) {
+    /// Waits for everything that was handed in, and prints what came of it.
+    async fn settle(&mut self) -> Result<(), Problem> {
+        self.hand_in_placements();
         let placing = std::mem::replace(&mut self.placing, self.call.engine.gather());
-        let mut placings = placing.came().await.into_iter();
-        for slot in &mut self.slots {
-            let came = match std::mem::replace(slot, Slot::Placing) {
-                Slot::Done(result, sequence) => {
-                    *slot = Slot::Done(result, sequence);
-                    continue;
-                }
+        let placed = placing.came().await;
+        let mut placings = placed.each();
+        for slot in self.slots.drain(..) {
+            let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
                 Slot::Placing => placings.next().map_or_else(|| Err(untold()), of_placing),
                 Slot::Writing(writing) => {
                     writing.came().await.and_then(|written| written.told(Shown::json))
                 }
             };
-            *slot = self.call.settled(came);
+            let (sequence, result) = self.call.settled(came);
+            self.last = self.last.max(sequence);
+            self.results.print(&result)?;
         }
         self.names.clear();
+        Ok(())
     }
 }
 
 /// What came of a plain placement.
-fn of_placing(came: Result<Answer, Refusal>) -> Result<Written<BatchOrderJson>, Problem> {
-    let answer = call::accepted(came?)?;
-    let (sequence, time) = (answer.sequence(), answer.time());
-    let order = placed(&Applied { sequence, time, effects: answer.effects() });
-    let shown = BatchOrderJson::Placed(order.ok_or_else(untold)?);
-    Ok(Written { sequence, replayed: false, shown })
+fn of_placing(came: Result<Applied<'_>, Refusal>) -> Result<Written<BatchOrderJson>, Problem> {
+    let applied = came?;
+    if let [Effect::Refused(reject)] = applied.effects {
+        return Err(Problem::refused(*reject, applied.sequence));
+    }
+    let shown = BatchOrderJson::Placed(placed(&applied).ok_or_else(untold)?);
+    Ok(Written { sequence: applied.sequence, replayed: false, shown })
 }
 
 impl Call {
-    /// What is said of one operation.
-    fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> Slot {
+    /// What is said of one operation, and the record that it reflects.
+    fn settled(&self, came: Result<Written<BatchOrderJson>, Problem>) -> (Sequence, ResultJson) {
         match came {
             Ok(Written { sequence, replayed, shown }) => {
-                Slot::Done(Box::new(ResultJson::Order { order: shown, replayed }), sequence)
+                (sequence, ResultJson::Order { order: shown, replayed })
             }
             Err(problem) => {
                 let sequence = problem.sequence.unwrap_or(self.caller.as_of);
                 let error = ProblemJson::of(&problem, self.request_id.as_str());
-                Slot::Done(Box::new(ResultJson::Error { error }), sequence)
+                (sequence, ResultJson::Error { error })
             }
         }
     }
@@ -243,7 +259,7 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let drawn = call.keyring.admit_several(&call.caller, count(writes), count(cancels));
+    let drawn = call.behind.keyring.admit_several(&call.caller, count(writes), count(cancels));
     drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
 }
 

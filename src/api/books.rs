@@ -59,7 +59,7 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         let changed = view.changes.of_book(market);
         let side = |direction| view.depth.levels(market, direction).take(asked.levels).collect();
         let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
-        let kept = call.printed.books.find(book, changed);
+        let kept = call.behind.printed.books.find(book, changed);
         let found = kept.ok_or_else(|| (book, changed, levels()));
         // The snapshot is taken now, and never before the last thing it shows.
         Ok((found, clock::now().max(view.time())))
@@ -68,7 +68,7 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         Ok(text) => text,
         Err((book, changed, levels)) => {
             let text: Arc<[u8]> = printed_book(asked, &levels)?.into();
-            call.printed.books.keep(book, changed, Arc::clone(&text));
+            call.behind.printed.books.keep(book, changed, Arc::clone(&text));
             text
         }
     };

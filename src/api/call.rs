@@ -86,6 +86,17 @@ pub fn never<T>(_: &ReadModel, _: &Kept) -> Option<T> {
     None
 }
 
+/// What stands behind the door for all requests.
+#[derive(Debug)]
+pub struct Behind {
+    /// What is remembered of keys.
+    pub keyring: Keyring,
+    /// What is kept in print.
+    pub printed: Print,
+    /// What waits for readers of long lists.
+    pub untaken: Arc<Untaken>,
+}
+
 /// A request to an endpoint.
 #[derive(Clone)]
 pub struct Call {
@@ -93,12 +104,8 @@ pub struct Call {
     pub engine: Engine,
     /// Who asks.
     pub caller: Caller,
-    /// What the door remembers of keys.
-    pub keyring: Arc<Keyring>,
-    /// What is kept in print.
-    pub printed: Arc<Print>,
-    /// What waits for readers of long lists.
-    pub untaken: Arc<Untaken>,
+    /// What all requests share.
+    pub behind: Arc<Behind>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.

@@ -3,6 +3,7 @@
 //!
 //! The key comes before anything that would tell a stranger which paths exist (semantics 7).
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,12 +14,13 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use matchit::InsertError;
 
 use super::Limits;
 use super::auth::{self, Caller};
-use super::call::Call;
+use super::call::{Behind, Call};
 use super::kept::Print;
 use super::keyring::Keyring;
 use super::media;
@@ -49,6 +51,9 @@ const RATE_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// Headers that an answer usually has, those that hyper adds among them: room for them is taken at
 /// once.
 const HEADERS_USUAL: usize = 10;
+/// Room for headers that is kept from a request to the next: a connection that once sent many must
+/// not hold it for ever.
+const HEADERS_KEPT_MAX: usize = 32;
 
 /// What reading a body may fail with.
 type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -58,9 +63,7 @@ pub struct Door {
     venue: Venue,
     routes: Routes,
     limits: Limits,
-    keyring: Arc<Keyring>,
-    printed: Arc<Print>,
-    untaken: Arc<Untaken>,
+    behind: Arc<Behind>,
     traffic: Traffic,
     request_ids: RequestIds,
 }
@@ -77,10 +80,11 @@ impl Door {
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
-        let keyring = Arc::new(Keyring::new(limits.rates));
-        let (printed, untaken) = (Arc::default(), Arc::new(Untaken::new(limits.untaken)));
+        let (keyring, untaken) = (Keyring::new(limits.rates), Untaken::new(limits.untaken));
+        let behind = Behind { keyring, printed: Print::default(), untaken: Arc::new(untaken) };
+        let behind = Arc::new(behind);
         let request_ids = RequestIds::from_now();
-        Ok(Door { venue, routes, limits, keyring, printed, untaken, traffic, request_ids })
+        Ok(Door { venue, routes, limits, behind, traffic, request_ids })
     }
 
     /// What passed.
@@ -105,13 +109,14 @@ impl Door {
         B::Error: Into<BodyError>,
     {
         let began = Instant::now();
-        let id = self.request_ids.of(request.headers());
-        let method = request.method().clone();
-        let takes_gzip = media::takes_gzip(request.headers());
+        let (head, body) = request.into_parts();
+        let id = self.request_ids.of(&head.headers);
+        let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
-        let attended = caught(self.attend(request, &mut known, id, began)).await;
+        let attended = caught(self.attend(&head, body, &mut known, id, began)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
-        let response = self.respond(outcome, known.allowance, id.as_str());
+        let (method, headers) = (head.method, emptied(head.headers));
+        let response = self.respond(outcome, known.allowance, id.as_str(), headers);
         let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
         self.traffic.count(known.route, status, began);
@@ -132,12 +137,13 @@ impl Door {
         let detail = "too many connections are open; nothing was accepted";
         let (problem, id) = (Problem::new(Kind::Overloaded, detail), self.request_ids.next());
         let id = id.as_str();
-        marked(failure(&problem, self.venue.sequence(), id), None, id)
+        marked(failure(&problem, self.venue.sequence(), id, HeaderMap::new()), None, id)
     }
 
     async fn attend<'a, B>(
         &'a self,
-        request: Request<B>,
+        head: &Parts,
+        body: B,
         known: &mut Known<'a>,
         id: RequestId,
         began: Instant,
@@ -146,23 +152,23 @@ impl Door {
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        check_size(&request, &self.limits)?;
-        let found = self.routes.find(request.method(), request.uri().path());
+        check_size(head, &self.limits)?;
+        let found = self.routes.find(&head.method, head.uri.path());
         known.route = found.as_ref().ok().map(|(route, _)| *route);
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
             return probe(self);
         }
-        let caller = auth::identify(request.headers(), self.venue.engine()?)?;
+        let caller = auth::identify(&head.headers, self.venue.engine()?)?;
         let asked = async {
-            let lane = known.route.map_or(Lane::of_method(request.method()), |route| route.lane);
-            known.allowance = self.keyring.admit(&caller, lane, began);
+            let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
+            known.allowance = self.behind.keyring.admit(&caller, lane, began);
             refuse_beyond(known.allowance, lane)?;
-            let answered = self.ask(caller, found, request, id).await;
+            let answered = self.ask(caller, found, head, body, id).await;
             if lane == Lane::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
-                known.allowance = self.keyring.look(&caller, lane).map(|(_, left)| left);
+                known.allowance = self.behind.keyring.look(&caller, lane).map(|(_, left)| left);
             }
             answered
         };
@@ -176,7 +182,8 @@ impl Door {
         &self,
         caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
-        request: Request<B>,
+        head: &Parts,
+        body: B,
         request_id: RequestId,
     ) -> Result<Reply, Problem>
     where
@@ -195,7 +202,6 @@ impl Door {
             Endpoint::Probe(probe) => return probe(self),
             _ => self.venue.engine()?.clone(),
         };
-        let (head, body) = request.into_parts();
         let key = once::key(&head.method, &head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
@@ -207,10 +213,8 @@ impl Door {
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
-        let (keyring, printed) = (Arc::clone(&self.keyring), Arc::clone(&self.printed));
-        let (user, untaken) = (caller.user, Arc::clone(&self.untaken));
-        let call =
-            Call { engine, caller, keyring, printed, untaken, path, query, body, once, request_id };
+        let (user, behind) = (caller.user, Arc::clone(&self.behind));
+        let call = Call { engine, caller, behind, path, query, body, once, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self),
             // What was done must be told, however long it is.
@@ -219,7 +223,7 @@ impl Door {
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
         if let Some(rows) = reply.body.uncounted() {
-            reply.body.count(Untaken::hold(&self.untaken, user, rows)?);
+            reply.body.count(Untaken::hold(&self.behind.untaken, user, rows)?);
         }
         Ok(reply)
     }
@@ -229,16 +233,17 @@ impl Door {
         outcome: Result<Reply, Problem>,
         mut allowance: Option<Allowance>,
         request_id: &str,
+        headers: HeaderMap,
     ) -> Response<Content> {
         let response = match outcome {
-            Ok(reply) => success(reply),
+            Ok(reply) => success(reply, headers),
             Err(problem) => {
                 if let Some(cause) = problem.cause {
                     tracing::error!(cause, request_id, "a request got a 500");
                 }
                 let sequence = problem.sequence.unwrap_or_else(|| self.venue.sequence());
                 allowance = problem.allowance.as_deref().copied().or(allowance);
-                failure(&problem, sequence, request_id).map(Content::Whole)
+                failure(&problem, sequence, request_id, headers).map(Content::Whole)
             }
         };
         marked(response, allowance, request_id)
@@ -263,7 +268,7 @@ fn marked<B>(
 /// The result of a future, or `None` if it panicked.
 async fn caught<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
-    std::future::poll_fn(|cx| {
+    poll_fn(|cx| {
         // After a panic the future is never polled again, so nothing sees it half changed.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(poll) => poll.map(Some),
@@ -303,13 +308,13 @@ fn number(value: u64) -> HeaderValue {
 }
 
 /// Refuses a head that is larger than any that a client needs.
-fn check_size<B>(request: &Request<B>, limits: &Limits) -> Result<(), Problem> {
-    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
+    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > limits.uri_bytes_max {
         let detail = format!("an address may have {} bytes", limits.uri_bytes_max);
         return Err(Problem::new(Kind::UriTooLong, detail));
     }
-    let headers = request.headers();
+    let headers = &head.headers;
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > limits.headers_max || bytes > limits.headers_bytes_max {
         let (count, bytes) = (limits.headers_max, limits.headers_bytes_max);
@@ -363,17 +368,34 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<BodyError>,
 {
-    let collected = tokio::time::timeout(wait, body.collect()).await.ok()?;
+    let mut collecting = pin!(body.collect());
+    // Mostly it has come with its head, and no clock is needed.
+    let came = poll_fn(|cx| Poll::Ready(collecting.as_mut().poll(cx))).await;
+    let collected = match came {
+        Poll::Ready(collected) => collected,
+        Poll::Pending => tokio::time::timeout(wait, collecting).await.ok()?,
+    };
     Some(collected.map(http_body_util::Collected::to_bytes))
 }
 
-fn success(reply: Reply) -> Response<Content> {
+/// A request's headers as room for those of its answer, which hyper uses for the next request: so
+/// nothing is allocated for either.
+fn emptied(mut headers: HeaderMap) -> HeaderMap {
+    if headers.capacity() > HEADERS_KEPT_MAX {
+        return HeaderMap::with_capacity(HEADERS_USUAL);
+    }
+    headers.clear();
+    headers.reserve(HEADERS_USUAL);
+    headers
+}
+
+fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
     let Reply { status, sequence, replayed, location, media, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
+    *response.headers_mut() = headers;
     let headers = response.headers_mut();
-    headers.reserve(HEADERS_USUAL);
     if has_content {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
     }
@@ -387,13 +409,19 @@ fn success(reply: Reply) -> Response<Content> {
     response
 }
 
-fn failure(problem: &Problem, sequence: Sequence, request_id: &str) -> Response<Bytes> {
+fn failure(
+    problem: &Problem,
+    sequence: Sequence,
+    request_id: &str,
+    headers: HeaderMap,
+) -> Response<Bytes> {
     let body = wire::problem::print(problem, request_id).unwrap_or_else(|error| {
         tracing::error!(%error, request_id, "a problem could not be printed");
         Vec::new()
     });
     let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = problem.kind.status();
+    *response.headers_mut() = headers;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
     headers.insert(SEQUENCE, HeaderValue::from(sequence.get()));
@@ -430,7 +458,8 @@ mod tests {
     fn who_should_try_again_is_told_when() {
         use crate::exchange::reject::Reject;
         let waits = |kind: Kind| {
-            let response = failure(&Problem::new(kind, "x"), Sequence::ZERO, "id");
+            let response =
+                failure(&Problem::new(kind, "x"), Sequence::ZERO, "id", HeaderMap::new());
             response.headers().get(header::RETRY_AFTER).cloned()
         };
         for reject in Reject::ALL {

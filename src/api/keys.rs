@@ -4,6 +4,7 @@ use std::fmt;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
 
 use crate::exchange::command::KeyHash;
 
@@ -56,9 +57,29 @@ pub fn hash(text: &[u8]) -> KeyHash {
     KeyHash(Sha256::digest(text).into())
 }
 
+/// Whether two hashes are the same, found out in the same time whatever they are.
+pub fn same(one: &KeyHash, other: &KeyHash) -> bool {
+    let (ones, others) = (one.0.as_chunks().0.iter(), other.0.as_chunks().0.iter());
+    let words = ones
+        .zip(others)
+        .map(|(one, other)| u64::from_le_bytes(*one).ct_eq(&u64::from_le_bytes(*other)));
+    words.fold(Choice::from(1), |same, word| same & word).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hashes_are_the_same_in_all_their_bytes() {
+        let one = hash(b"one");
+        assert!(same(&one, &hash(b"one")));
+        for place in 0..one.0.len() {
+            let mut other = one;
+            other.0[place] ^= 0x10;
+            assert!(!same(&one, &other), "{place}");
+        }
+    }
 
     #[test]
     fn keys_differ_are_recognisable_and_are_found_by_their_text() {

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use super::Limits;
 use super::door::Door;
 use super::places::Taken;
-use super::seats::Seats;
+use super::seats::{Desk, Seats};
 use super::stall::Impatient;
 use super::stream::Content;
 use crate::engine::mailbox;
@@ -97,12 +97,17 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
     let beat = tokio::spawn(beat(limits.head_wait / 2));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
-    let (open, seats) = (Arc::clone(&door), Seats::default());
-    let service = service_fn(move |request| {
+    let open = Arc::clone(&door);
+    let seats = Seats::new(move |desk: Desk<Request<Incoming>, _>| {
         let door = Arc::clone(&open);
-        // On the heap: hyper would move it about, and it is large.
-        seats.seat(async move { Ok::<_, Infallible>(door.answer(request).await) })
+        async move {
+            loop {
+                let request = desk.next().await;
+                desk.answer(Ok::<_, Infallible>(door.answer(request).await));
+            }
+        }
     });
+    let service = service_fn(move |request| seats.seat(request));
     loop {
         tokio::select! {
             biased;
@@ -190,6 +195,9 @@ async fn attend<S>(
         .header_read_timeout(limits.head_wait)
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
+        // A client may end its side once it has asked: it is answered all the same. To see that at
+        // once, each request would need a second read, and room for it.
+        .half_close(true)
         .serve_connection(TokioIo::new(Impatient::new(stream, limits.write_wait)), service);
     tokio::select! {
         biased;

@@ -125,14 +125,14 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, (board, changed, found)) = call.look(|view| {
         let board = Board { by, first: period.first(view.time()), page };
         let changed = view.changes.of_scores();
-        let kept = call.printed.boards.find(board, changed);
+        let kept = call.behind.printed.boards.find(board, changed);
         let scores = || view.performance.since(board.first).collect::<Vec<_>>();
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;
     // To sort everybody takes a while, in which nobody is to wait for the lock.
     let ranked = found.unwrap_or_else(|scores| {
         let ranked = Arc::new(board.ranked(scores));
-        call.printed.boards.keep(board, changed, Arc::clone(&ranked));
+        call.behind.printed.boards.keep(board, changed, Arc::clone(&ranked));
         ranked
     });
     let (_, places) = call.look(|view| {

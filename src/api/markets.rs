@@ -68,7 +68,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let (rows, paging) =
             page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
-        Ok(call.printed.markets.look(view, &rows, paging))
+        Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)
 }
@@ -82,7 +82,7 @@ fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Proble
     let page = MarketsJson { markets, paging: shown.paging };
     let reply = Reply::list(sequence, page, "markets", |all| &mut all.markets)?;
     if let Content::Whole(text) = &reply.body {
-        call.printed.markets.keep(shown, text.clone());
+        call.behind.printed.markets.keep(shown, text.clone());
     }
     Ok(reply)
 }
@@ -97,7 +97,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let kept = view.catalogue.markets_published().filter(filter.resolve(view));
         let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
-        Ok(call.printed.markets.look(view, &rows, paging))
+        Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)
 }

@@ -2,15 +2,9 @@
 //! truth values under plain names, are read without a tree being built of them; whatever is
 //! written otherwise, or is wrong, is left to the forms, which say what is wrong with it.
 
-use std::fmt;
-
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
-use serde_json::de::StrRead;
-
 use super::form::{Faults, Fields, boolean, text};
 use super::parse::{Fault, Read};
+use super::wire::plain::Scan;
 
 /// Members of a plain object: more than any that is read so has.
 const MEMBERS_MAX: usize = 16;
@@ -58,10 +52,15 @@ impl Members for Noting<'_, '_> {
 
 /// The members of a plain object as they were written.
 pub struct Plain<'a> {
+    /// The object's, and behind them those of the object before it: the next is likely to have the
+    /// same ones.
     members: [(&'a str, Value<'a>); MEMBERS_MAX],
     count: usize,
     /// So many were read.
     read: usize,
+    /// So many were asked for, and where each of them stood in the object before.
+    asked: usize,
+    places: [usize; MEMBERS_MAX],
 }
 
 /// A member's value.
@@ -96,14 +95,46 @@ impl Members for Plain<'_> {
 }
 
 impl<'a> Plain<'a> {
-    const fn new() -> Plain<'a> {
-        Plain { members: [("", Value::Truth(false)); MEMBERS_MAX], count: 0, read: 0 }
+    fn new() -> Plain<'a> {
+        let members = [("", Value::Truth(false)); MEMBERS_MAX];
+        Plain { members, count: 0, read: 0, asked: 0, places: std::array::from_fn(|place| place) }
     }
 
+    /// Takes an object's members in the place of those that were there.
+    fn fill(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+        (self.count, self.read, self.asked) = (0, 0, 0);
+        scan.object(|scan| {
+            let member = self.members.get_mut(self.count)?;
+            let (name, value) = *member;
+            let name = scan.name_like(name)?;
+            let likely = if let Value::Text(text) = value { text } else { "" };
+            let value = match scan.peek()? {
+                b'"' => Value::Text(scan.string_like(likely)?),
+                _ => Value::Truth(scan.truth()?),
+            };
+            *member = (name, value);
+            self.count = self.count.saturating_add(1);
+            Some(())
+        })
+    }
+
+    #[inline]
     fn take(&mut self, name: &str) -> Option<Value<'a>> {
-        let members = self.members.get(..self.count).unwrap_or_default();
-        let (_, value) = members.iter().find(|(member, _)| *member == name)?;
-        self.read += 1;
+        if self.read < self.count { self.find(name) } else { None }
+    }
+
+    /// Mostly it stands where it stood in the object before.
+    fn find(&mut self, name: &str) -> Option<Value<'a>> {
+        let members = self.members.get(..self.count)?;
+        let is_it = |place: usize| members.get(place).filter(|(member, _)| *member == name);
+        let likely = self.places.get_mut(self.asked)?;
+        self.asked = self.asked.saturating_add(1);
+        let found = is_it(*likely).or_else(|| {
+            *likely = members.iter().position(|(member, _)| *member == name)?;
+            is_it(*likely)
+        });
+        let (_, value) = found?;
+        self.read = self.read.saturating_add(1);
         Some(*value)
     }
 
@@ -115,10 +146,10 @@ impl<'a> Plain<'a> {
 
 /// Reads a plain object; `None` if it is not one, or anything about it is wrong.
 pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut Plain<'_>) -> Option<T>) -> Option<T> {
-    let mut json = serde_json::Deserializer::new(StrRead::new(str::from_utf8(bytes).ok()?));
+    let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
     let mut plain = Plain::new();
-    Filling(&mut plain).deserialize(&mut json).ok()?;
-    json.end().ok()?;
+    plain.fill(&mut scan)?;
+    scan.end()?;
     let read = read(&mut plain);
     plain.whole(read)
 }
@@ -131,149 +162,42 @@ pub fn list<T>(
     most: usize,
     mut read: impl FnMut(&str, &mut Plain<'_>) -> Option<T>,
 ) -> Option<Vec<T>> {
-    let mut json = serde_json::Deserializer::new(StrRead::new(str::from_utf8(bytes).ok()?));
-    let mut read = |kind: &str, plain: &mut Plain<'_>| {
-        let read = read(kind, plain);
-        plain.whole(read)
-    };
-    let elements = Elements { most, read: &mut read };
-    let elements = Only(|found: &str| (found == name).then_some(elements));
-    let elements = elements.deserialize(&mut json).ok()?;
-    json.end().ok()?;
-    Some(elements)
-}
-
-/// Fills in a plain object.
-struct Filling<'f, 'a>(&'f mut Plain<'a>);
-
-impl<'de> DeserializeSeed<'de> for Filling<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Filling<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a plain object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Filling(plain) = self;
-        (plain.count, plain.read) = (0, 0);
-        while let Some(name) = map.next_key::<&'de str>()? {
-            let place = plain.members.get_mut(plain.count);
-            *place.ok_or_else(not_plain)? = (name, map.next_value()?);
-            plain.count += 1;
+    let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
+    let (mut elements, mut plain, mut likely) = (Vec::with_capacity(most), Plain::new(), "");
+    only(&mut scan, "", |scan, found| {
+        if found != name {
+            return None;
         }
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for Value<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyPlain;
-        impl<'de> Visitor<'de> for AnyPlain {
-            type Value = Value<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a truth value")
+        scan.array(|scan| {
+            if elements.len() >= most {
+                return None;
             }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Value<'de>, E> {
-                Ok(Value::Truth(value))
-            }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Value<'de>, E> {
-                Ok(Value::Text(text))
-            }
-        }
-        deserializer.deserialize_any(AnyPlain)
-    }
+            only(scan, likely, |scan, kind| {
+                likely = kind;
+                plain.fill(scan)?;
+                let element = read(kind, &mut plain);
+                elements.push(plain.whole(element)?);
+                Some(())
+            })
+        })
+    })?;
+    scan.end()?;
+    Some(elements).filter(|elements| !elements.is_empty())
 }
 
-/// An object of one member; given its name, says how to read its value, if that is its name.
-struct Only<F>(F);
-
-impl<'de, S, F> DeserializeSeed<'de> for Only<F>
-where
-    S: DeserializeSeed<'de>,
-    F: FnOnce(&'de str) -> Option<S>,
-{
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, S, F> Visitor<'de> for Only<F>
-where
-    S: DeserializeSeed<'de>,
-    F: FnOnce(&'de str) -> Option<S>,
-{
-    type Value = S::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of one member")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<S::Value, A::Error> {
-        let name = map.next_key::<&'de str>()?;
-        let seed = name.and_then(self.0).ok_or_else(not_plain::<A::Error>)?;
-        let value = map.next_value_seed(seed)?;
-        match map.next_key::<IgnoredAny>()? {
-            None => Ok(value),
-            Some(_) => Err(not_plain()),
-        }
-    }
-}
-
-/// An array of objects of one member each.
-struct Elements<'r, R> {
-    most: usize,
-    read: &'r mut R,
-}
-
-impl<'de, T, R: FnMut(&str, &mut Plain<'_>) -> Option<T>> DeserializeSeed<'de> for Elements<'_, R> {
-    type Value = Vec<T>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<T>, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, T, R: FnMut(&str, &mut Plain<'_>) -> Option<T>> Visitor<'de> for Elements<'_, R> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of objects of one member each")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-        let (mut elements, mut plain) = (Vec::new(), Plain::new());
-        loop {
-            let mut kind = "";
-            let (told, filling) = (&mut kind, Filling(&mut plain));
-            let element = Only(move |found: &'de str| {
-                *told = found;
-                Some(filling)
-            });
-            if seq.next_element_seed(element)?.is_none() {
-                return if elements.is_empty() { Err(not_plain()) } else { Ok(elements) };
-            }
-            let room = elements.len() < self.most;
-            let element = (self.read)(kind, &mut plain).filter(|_| room);
-            elements.push(element.ok_or_else(not_plain)?);
-        }
-    }
-}
-
-fn not_plain<E: Error>() -> E {
-    E::custom("not plain")
+/// Takes an object of exactly one member, which is likely to be called this.
+fn only<'a>(
+    scan: &mut Scan<'a>,
+    likely: &'a str,
+    mut member: impl FnMut(&mut Scan<'a>, &'a str) -> Option<()>,
+) -> Option<()> {
+    let mut members = 0_usize;
+    scan.object(|scan| {
+        members = members.saturating_add(1);
+        let name = scan.name_like(likely)?;
+        if members > 1 { None } else { member(scan, name) }
+    })?;
+    (members == 1).then_some(())
 }
 
 #[cfg(test)]
@@ -321,6 +245,9 @@ mod tests {
             r#"{"price":"0.6","prise":"0.6"}"#,
             r#"{"price":"0.6"} x"#,
             r#"{"price":"0.6""#,
+            r#"{"price":"0.6\}"#,
+            "{\"price\":\"0.6\n}",
+            "{\"price\":\"0.6\n\"}",
             r#"{"price":"0.6","flag":[true]}"#,
             &format!("{{{}}}", many.join(",")),
         ] {

@@ -28,7 +28,7 @@ struct Options {
     condition: Condition,
     valid_until: Option<TimeMs>,
     copy_from: Option<UserId>,
-    client_order_id: Option<Token>,
+    client_order_id: Option<Box<Token>>,
 }
 
 impl OrderForm {
@@ -94,7 +94,7 @@ impl OrderForm {
             condition,
             valid_until,
             copy_from,
-            client_order_id: client_order_id.map(Box::new),
+            client_order_id,
         })
     }
 }
@@ -131,7 +131,7 @@ impl Options {
             condition,
             valid_until: valid_until?,
             copy_from: copy_from?,
-            client_order_id: client_order_id?,
+            client_order_id: client_order_id?.map(Box::new),
         })
     }
 }

@@ -149,8 +149,8 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let (rows, next) = if most > SHORT_MAX {
         // Nothing is kept of it while others read.
         drop(rows);
-        let held = held.insert(Untaken::hold(&call.untaken, user, most)?);
-        let _turn = call.untaken.turn(held).await;
+        let held = held.insert(Untaken::hold(&call.behind.untaken, user, most)?);
+        let _turn = call.behind.untaken.turn(held).await;
         (sequence, rows) = look()?;
         rows.cut(page).await?
     } else {
@@ -174,7 +174,7 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
         let changed = view.changes.of_orders(user);
         let open = || view.orders.open_of(user).take(ORDERS_MAX);
         let orders = || open().map(|row| OrderJson::of(view, &row)).collect();
-        let kept = call.printed.orders.find(user, changed);
+        let kept = call.behind.printed.orders.find(user, changed);
         Ok(kept.ok_or_else(|| (changed, OrdersJson { orders: orders(), next: None })))
     })?;
     match found {
@@ -182,7 +182,7 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
         Err((changed, orders)) => {
             let reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
             if let Content::Whole(text) = &reply.body {
-                call.printed.orders.keep(user, changed, Arc::from(&**text));
+                call.behind.printed.orders.keep(user, changed, Arc::from(&**text));
             }
             Ok(reply)
         }

@@ -79,8 +79,8 @@ pub fn order_id(text: &str) -> Read<OrderId> {
 
 /// A name that a client gave to something of its own.
 pub fn token(text: &str) -> Read<Token> {
-    let detail = format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
-    Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail))
+    let detail = || format!("must be 1 to {TOKEN_BYTES_MAX} visible ASCII characters");
+    Token::new(text).ok_or_else(|| Fault::new(FieldCode::InvalidValue, detail()))
 }
 
 /// The same in a path, where `/`, `?`, `#` and `%` are written as `%2F` and the like.

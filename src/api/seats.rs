@@ -1,9 +1,11 @@
 //! Seats: places on the heap in which requests are attended, one after the other. What attends a
-//! request is large, and the allocator is slow with what is large: a seat is used again at once.
+//! request is large: it is made once for each seat and stays where it is, since to make it anew
+//! would be to copy it, and the allocator is slow with what is large.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
@@ -11,59 +13,116 @@ use parking_lot::Mutex;
 /// that came once must not be paid for ever after.
 const SPARE_MAX: usize = 64;
 
-/// A place for a future.
-type Seat<F> = Pin<Box<Option<F>>>;
+/// Seats for requests `Q` that are answered with `R`. Clones share those that are free.
+pub struct Seats<Q, R, F>(Arc<All<Q, R, F>>);
 
-/// Seats that are free. Clones share them.
-pub struct Seats<F>(Arc<Mutex<Vec<Seat<F>>>>);
-
-/// A future in its seat.
-pub struct Seated<F> {
-    seat: Option<Seat<F>>,
-    seats: Seats<F>,
+/// What all clones share.
+struct All<Q, R, F> {
+    attend: Box<dyn Fn(Desk<Q, R>) -> F + Send + Sync>,
+    spare: Mutex<Vec<Seat<Q, R, F>>>,
 }
 
-impl<F> Clone for Seats<F> {
-    fn clone(&self) -> Seats<F> {
+/// Where a request lies before whoever attends to it, and then its answer.
+pub struct Desk<Q, R>(Arc<Mutex<Turn<Q, R>>>);
+
+enum Turn<Q, R> {
+    Idle,
+    Asked(Q),
+    Answered(R),
+}
+
+/// A place, and what attends there to whatever comes before it.
+struct Seat<Q, R, F> {
+    attending: Pin<Box<F>>,
+    desk: Desk<Q, R>,
+}
+
+/// A request in its seat.
+pub struct Seated<Q, R, F> {
+    seat: Option<Seat<Q, R, F>>,
+    seats: Seats<Q, R, F>,
+}
+
+impl<Q, R, F> Clone for Seats<Q, R, F> {
+    fn clone(&self) -> Self {
         Seats(Arc::clone(&self.0))
     }
 }
 
-impl<F> Default for Seats<F> {
-    fn default() -> Seats<F> {
-        Seats(Arc::new(Mutex::new(Vec::new())))
+impl<Q, R> Clone for Desk<Q, R> {
+    fn clone(&self) -> Self {
+        Desk(Arc::clone(&self.0))
     }
 }
 
-impl<F: Future> Seats<F> {
-    /// Gives a future a seat, which it leaves at its end.
-    pub fn seat(&self, future: F) -> Seated<F> {
-        let mut seat = self.0.lock().pop().unwrap_or_else(|| Box::pin(None));
-        seat.set(Some(future));
+impl<Q, R> Desk<Q, R> {
+    /// The next request. Nobody is woken for it: whoever puts it here asks for its answer.
+    pub async fn next(&self) -> Q {
+        poll_fn(|_| {
+            let turn = &mut *self.0.lock();
+            match std::mem::replace(turn, Turn::Idle) {
+                Turn::Asked(request) => Poll::Ready(request),
+                other => {
+                    *turn = other;
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Answers it.
+    pub fn answer(&self, answer: R) {
+        *self.0.lock() = Turn::Answered(answer);
+    }
+
+    fn answered(&self) -> Option<R> {
+        match std::mem::replace(&mut *self.0.lock(), Turn::Idle) {
+            Turn::Answered(answer) => Some(answer),
+            // A request that lies here is taken before an answer is asked for.
+            Turn::Idle | Turn::Asked(_) => None,
+        }
+    }
+}
+
+impl<Q, R, F: Future<Output = ()>> Seats<Q, R, F> {
+    /// Seats in which `attend` takes requests from its desk and answers them, and never ends.
+    pub fn new(attend: impl Fn(Desk<Q, R>) -> F + Send + Sync + 'static) -> Seats<Q, R, F> {
+        Seats(Arc::new(All { attend: Box::new(attend), spare: Mutex::new(Vec::new()) }))
+    }
+
+    /// Gives a request a seat, which it leaves with its answer.
+    pub fn seat(&self, request: Q) -> Seated<Q, R, F> {
+        let spare = self.0.spare.lock().pop();
+        let seat = spare.unwrap_or_else(|| {
+            let desk = Desk(Arc::new(Mutex::new(Turn::Idle)));
+            Seat { attending: Box::pin((self.0.attend)(desk.clone())), desk }
+        });
+        *seat.desk.0.lock() = Turn::Asked(request);
         Seated { seat: Some(seat), seats: self.clone() }
     }
 
-    fn take_back(&self, mut seat: Seat<F>) {
-        seat.set(None);
-        let mut spare = self.0.lock();
+    fn take_back(&self, seat: Seat<Q, R, F>) {
+        let mut spare = self.0.spare.lock();
         if spare.len() < SPARE_MAX {
             spare.push(seat);
         }
     }
 }
 
-impl<F: Future> Future for Seated<F> {
-    type Output = F::Output;
+impl<Q, R, F: Future<Output = ()>> Future for Seated<Q, R, F> {
+    type Output = R;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let sitting = self.seat.as_mut().and_then(|seat| seat.as_mut().as_pin_mut());
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         // After its end a future is not polled.
-        let Some(sitting) = sitting else { return Poll::Pending };
-        let came = ready!(sitting.poll(cx));
+        let Some(seat) = &mut self.seat else { return Poll::Pending };
+        // It waits for the next request as it waits for anything else.
+        let (Poll::Ready(()) | Poll::Pending) = seat.attending.as_mut().poll(cx);
+        let Some(answer) = seat.desk.answered() else { return Poll::Pending };
         if let Some(seat) = self.seat.take() {
             self.seats.take_back(seat);
         }
-        Poll::Ready(came)
+        Poll::Ready(answer)
     }
 }
 
@@ -73,15 +132,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_seat_is_used_again_and_what_sat_in_it_is_gone() {
-        let (seats, held) = (Seats::default(), Arc::new(()));
-        let attend = |number: usize| {
-            let held = Arc::clone(&held);
-            seats.seat(async move {
+        let held = Arc::new(());
+        let seats = Seats::new(|desk: Desk<(usize, Arc<()>), (usize, usize)>| async move {
+            loop {
+                let (number, held) = desk.next().await;
                 tokio::task::yield_now().await;
-                (number, Arc::strong_count(&held))
-            })
-        };
-        let place = |seated: &Seated<_>| seated.seat.as_ref().map(|seat| &raw const **seat);
+                desk.answer((number, Arc::strong_count(&held)));
+            }
+        });
+        let attend = |number: usize| seats.seat((number, Arc::clone(&held)));
+        let place = |seated: &Seated<_, _, _>| seated.seat.as_ref().map(|s| Arc::as_ptr(&s.desk.0));
         let (first, second) = (attend(1), attend(2));
         let (one, two) = (place(&first), place(&second));
         assert_ne!(one, two);
@@ -90,11 +150,11 @@ mod tests {
         assert_eq!(place(&third), one);
         drop((second, third));
         // Those that did not come to their end took their seats with them.
-        assert_eq!((seats.0.lock().len(), Arc::strong_count(&held)), (0, 1));
+        assert_eq!((seats.0.spare.lock().len(), Arc::strong_count(&held)), (0, 1));
         let many: Vec<_> = (0..2 * SPARE_MAX).map(attend).collect();
-        for seated in many {
-            seated.await;
+        for (number, seated) in many.into_iter().enumerate() {
+            assert_eq!(seated.await.0, number);
         }
-        assert_eq!(seats.0.lock().len(), SPARE_MAX);
+        assert_eq!(seats.0.spare.lock().len(), SPARE_MAX);
     }
 }

@@ -58,7 +58,7 @@ pub async fn open() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::pending::{Refusal, ReplySlot};
+    use crate::engine::pending::{Came, Refusal, ReplySlot};
 
     #[test]
     fn letters_are_handed_out_on_the_thread_that_opened_the_box() {
@@ -71,7 +71,7 @@ mod tests {
             let (slots, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| ReplySlot::new(None)).unzip();
             let letters = slots.into_iter().filter_map(|slot| {
                 assert!(Arc::ptr_eq(slot.home().unwrap(), &mailbox));
-                slot.letter(Err(Refusal::Overloaded))
+                slot.letter(Came::Refused(Refusal::Overloaded))
             });
             let mut letters: Vec<Letter> = letters.collect();
             std::thread::spawn(move || mailbox.put(&mut letters)).join().unwrap();

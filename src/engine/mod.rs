@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod meter;
 pub mod mailbox;
 pub mod pending;
+mod room;
 pub mod due;
 pub mod sequencer;
 pub mod matcher;
@@ -46,7 +47,8 @@ use gathering::Gathering;
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use past::Past;
-use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Told, ToldAll, Trial};
+use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Several, Told, ToldAll, Trial};
+use room::Room;
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
@@ -69,6 +71,7 @@ pub struct Engine(Arc<Reached>);
 #[derive(Debug)]
 struct Reached {
     intake: Sender<Intake>,
+    room: Room,
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
     halt: Arc<Halt>,
@@ -158,7 +161,8 @@ impl Engine {
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         let (reply, answer) = ReplySlot::new(look);
-        self.take_in(asked, reply).map(|()| answer)
+        let since = Instant::now();
+        self.take_in(Intake::Command(Pending { asked, reply, since })).map(|()| answer)
     }
 
     /// For a caller that asks several commands and takes their answers together.
@@ -166,30 +170,33 @@ impl Engine {
         Gathering::new(Arc::clone(&self.0.halt))
     }
 
-    /// Hands a command in among others whose answers come together; commands keep their order,
-    /// and those handed in together share a block.
-    ///
-    /// # Errors
-    /// [`Refusal`] when it cannot even wait; the others are as they were.
-    pub fn ask_among(
-        &self,
-        gathering: &mut Gathering,
-        command: impl Into<Asked>,
-    ) -> Result<(), Refusal> {
-        let (gathered, place) = gathering.place();
-        let taken = self.take_in(command.into(), ReplySlot::gathered(gathered, place));
-        if taken.is_err() {
-            gathering.without_last();
+    /// Hands commands in whose answers come together: in their order, as far as there is room for
+    /// them. The rest are answered with a [`Refusal`].
+    pub fn ask_several(&self, gathering: &mut Gathering, mut asked: Vec<Asked>) {
+        let all = asked.len();
+        let (gathered, place) = gathering.places(all);
+        let room = self.0.room.take(all, self.0.intake.len());
+        asked.truncate(room.commands());
+        let mut rest = all.saturating_sub(asked.len());
+        let mut refused = Refusal::Overloaded;
+        if !asked.is_empty() {
+            let several = Several::new(asked, gathered, place, room);
+            if let Err(refusal) = self.take_in(Intake::Several(several)) {
+                (rest, refused) = (all, refusal);
+            }
         }
-        taken
+        gathering.refuse_last(rest, refused);
     }
 
-    fn take_in(&self, asked: Asked, reply: ReplySlot) -> Result<(), Refusal> {
+    fn take_in(&self, intake: Intake) -> Result<(), Refusal> {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
-        let since = Instant::now();
-        match self.0.intake.try_send(Intake::Command(Pending { asked, reply, since })) {
+        // The queue's own bound counts each thing in it once.
+        if self.0.room.taken() > 0 && self.intake_waiting() >= INTAKE_MAX {
+            return Err(Refusal::Overloaded);
+        }
+        match self.0.intake.try_send(intake) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
             Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
@@ -255,7 +262,7 @@ impl Engine {
 
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
-        self.0.intake.len()
+        self.0.intake.len().saturating_add(self.0.room.taken())
     }
 
     /// What the engine's stations tell of their work.

@@ -2,14 +2,16 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::gathering::Gathered;
+use super::gathering::{Gained, Gathered};
 use super::halt::HaltReason;
 use super::mailbox::Mailbox;
+use super::room::Taken;
 use crate::exchange::Exchange;
 use crate::exchange::command::{Asked, Once, Record};
 use crate::exchange::effect::{Applied, Effect};
@@ -25,20 +27,28 @@ use crate::projection::ReadModel;
 /// for it, so it only takes what the answer needs.
 pub type Look = Box<dyn FnOnce(&ReadModel, &Applied<'_>) + Send>;
 
-/// Where an answer goes, and what to look at on the way.
+/// Where an answer goes, and what to look at on the way; or where the answers go to commands in a
+/// row.
 pub struct ReplySlot {
     to: To,
     look: Option<Look>,
-    /// The mailbox of the thread that asked.
-    home: Option<Arc<Mailbox>>,
 }
 
 /// Whoever waits.
 enum To {
-    /// For this answer.
-    One(oneshot::Sender<Result<Answer, Refusal>>),
-    /// For several, of which this is the one at a place.
-    Gathered(Arc<Gathered>, usize),
+    /// For this answer, on the thread of this mailbox if it has one.
+    One(oneshot::Sender<Result<Answer, Refusal>>, Option<Arc<Mailbox>>),
+    /// For several, of which these are the ones at these places.
+    Gathered(Arc<Gathered>, Range<usize>),
+}
+
+/// What came of commands in a row.
+#[derive(Debug, Clone)]
+pub enum Came {
+    /// The block's records from this place on.
+    Applied(Arc<AppliedBlock>, usize),
+    /// They were refused.
+    Refused(Refusal),
 }
 
 /// What is said, and to whom.
@@ -54,9 +64,9 @@ pub enum Letter {
     /// Several answers.
     All {
         /// Who asked.
-        to: oneshot::Sender<Vec<Result<Answer, Refusal>>>,
-        /// What came of them, in the order in which was asked.
-        answers: Vec<Result<Answer, Refusal>>,
+        to: oneshot::Sender<Vec<Gained>>,
+        /// What came of them.
+        gained: Vec<Gained>,
     },
 }
 
@@ -65,7 +75,7 @@ impl Letter {
     pub fn deliver(self) {
         match self {
             Letter::One { to, answer } => drop(to.send(answer)),
-            Letter::All { to, answers } => drop(to.send(answers)),
+            Letter::All { to, gained } => drop(to.send(gained)),
         }
     }
 }
@@ -74,12 +84,26 @@ impl ReplySlot {
     /// A slot and the end at which its answer arrives.
     pub fn new(look: Option<Look>) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
         let (answer, arrives) = oneshot::channel();
-        (ReplySlot { to: To::One(answer), look, home: Mailbox::here() }, arrives)
+        (ReplySlot { to: To::One(answer, Mailbox::here()), look }, arrives)
     }
 
     /// A slot for one of several answers.
-    pub fn gathered(gathered: Arc<Gathered>, place: usize) -> ReplySlot {
-        ReplySlot { to: To::Gathered(gathered, place), look: None, home: Mailbox::here() }
+    pub const fn gathered(gathered: Arc<Gathered>, place: usize) -> ReplySlot {
+        ReplySlot { to: To::Gathered(gathered, place..place.saturating_add(1)), look: None }
+    }
+
+    /// Takes in the slot of the record after its own, if the same caller takes both answers
+    /// together; gives it back if not.
+    pub fn join(&mut self, next: ReplySlot) -> Option<ReplySlot> {
+        match (&mut self.to, &next.to) {
+            (To::Gathered(gathered, places), To::Gathered(other, others))
+                if Arc::ptr_eq(gathered, other) && places.end == others.start =>
+            {
+                places.end = others.end;
+                None
+            }
+            _ => Some(next),
+        }
     }
 
     /// Has the look, if there is one, just after the record was folded.
@@ -90,21 +114,30 @@ impl ReplySlot {
     }
 
     /// The mailbox of the thread that asked, if it has one.
-    pub const fn home(&self) -> Option<&Arc<Mailbox>> {
-        self.home.as_ref()
+    pub fn home(&self) -> Option<&Arc<Mailbox>> {
+        match &self.to {
+            To::One(_, home) => home.as_ref(),
+            To::Gathered(gathered, _) => gathered.home(),
+        }
     }
 
     /// The answer, addressed; nothing as long as its caller waits for others too.
-    pub fn letter(self, answer: Result<Answer, Refusal>) -> Option<Letter> {
+    pub fn letter(self, came: Came) -> Option<Letter> {
         match self.to {
-            To::One(to) => Some(Letter::One { to, answer }),
-            To::Gathered(gathered, place) => gathered.put(place, answer),
+            To::One(to, _) => {
+                let answer = match came {
+                    Came::Applied(block, place) => Ok(Answer::of(block, place)?),
+                    Came::Refused(refusal) => Err(refusal),
+                };
+                Some(Letter::One { to, answer })
+            }
+            To::Gathered(gathered, places) => gathered.put(Gained { places, came }),
         }
     }
 
     /// Answers at once.
-    pub fn send(self, answer: Result<Answer, Refusal>) {
-        if let Some(letter) = self.letter(answer) {
+    pub fn send(self, came: Came) {
+        if let Some(letter) = self.letter(came) {
             letter.deliver();
         }
     }
@@ -125,6 +158,37 @@ pub struct Pending {
     pub reply: ReplySlot,
     /// When it was handed in: only ever told, never acted on.
     pub since: Instant,
+}
+
+/// Commands that one caller hands in together, in their order.
+#[derive(Debug)]
+pub struct Several {
+    asked: std::vec::IntoIter<Asked>,
+    gathered: Arc<Gathered>,
+    /// The next one's place among the answers.
+    place: usize,
+    since: Instant,
+    /// Until the last is taken out.
+    _room: Taken,
+}
+
+impl Several {
+    /// Commands whose answers are gathered from this place on, handed in now.
+    pub fn new(asked: Vec<Asked>, gathered: Arc<Gathered>, place: usize, room: Taken) -> Several {
+        let since = Instant::now();
+        Several { asked: asked.into_iter(), gathered, place, since, _room: room }
+    }
+}
+
+impl Iterator for Several {
+    type Item = Pending;
+
+    fn next(&mut self) -> Option<Pending> {
+        let asked = self.asked.next()?;
+        let reply = ReplySlot::gathered(Arc::clone(&self.gathered), self.place);
+        self.place = self.place.saturating_add(1);
+        Some(Pending { asked, reply, since: self.since })
+    }
 }
 
 /// What is made of a trial's effects, on the matcher's thread and with the read model as it is
@@ -170,6 +234,8 @@ impl fmt::Debug for Trial {
 pub enum Intake {
     /// A command.
     Command(Pending),
+    /// Commands of one caller's.
+    Several(Several),
     /// Finish what was taken before this, then end.
     Stop,
 }
@@ -228,6 +294,11 @@ impl AppliedBlock {
         self.records.0.iter().map(|record| self.applied(record))
     }
 
+    /// The record at a place, with its effects.
+    pub fn record(&self, place: usize) -> Option<Applied<'_>> {
+        self.records.0.get(place).map(|record| self.applied(record))
+    }
+
     fn applied(&self, record: &AppliedRecord) -> Applied<'_> {
         Applied {
             sequence: record.sequence,
@@ -245,10 +316,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answers to a block's records, in order.
-    pub fn of_block(block: &Arc<AppliedBlock>) -> impl Iterator<Item = Answer> + '_ {
-        let records = block.records.0.iter();
-        records.map(move |record| Answer { block: Arc::clone(block), record: *record })
+    /// The answer to a block's record at a place.
+    fn of(block: Arc<AppliedBlock>, place: usize) -> Option<Answer> {
+        let record = *block.records.0.get(place)?;
+        Some(Answer { block, record })
     }
 
     /// The record's position in the journal.

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use super::halt::HaltReason;
 use super::history::HistoryStore;
 use super::mailbox::Mailbox;
-use super::pending::{Answer, AppliedBlock, Letter, ReplySlot};
+use super::pending::{AppliedBlock, Came, Letter, ReplySlot};
 use crate::projection::ReadModel;
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread
@@ -67,10 +67,11 @@ impl Projector {
 
     /// Hands out a block's answers: those for one thread's callers together.
     fn answer(&mut self, block: &Arc<AppliedBlock>, replies: Vec<Option<ReplySlot>>) {
-        for (answer, slot) in Answer::of_block(block).zip(replies) {
+        for (record, slot) in replies.into_iter().enumerate() {
             let Some(slot) = slot else { continue };
+            let came = Came::Applied(Arc::clone(block), record);
             let Some(home) = slot.home() else {
-                slot.send(Ok(answer));
+                slot.send(came);
                 continue;
             };
             let known = self.mail.iter().position(|(known, _)| Arc::ptr_eq(known, home));
@@ -79,7 +80,7 @@ impl Projector {
                 self.mail.len().saturating_sub(1)
             });
             if let Some((_, letters)) = self.mail.get_mut(place) {
-                letters.extend(slot.letter(Ok(answer)));
+                letters.extend(slot.letter(came));
             }
         }
         // Threads come and go with the server: a box that only we still know is nobody's.

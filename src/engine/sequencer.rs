@@ -12,7 +12,7 @@ use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
-use super::pending::{Intake, Pending, Refusal, ReplySlot};
+use super::pending::{Came, Intake, Pending, Refusal, ReplySlot, Several};
 use super::start::StartError;
 use crate::exchange::command::{Asked, Command, Record};
 use crate::exchange::units::{Sequence, TimeMs};
@@ -27,7 +27,8 @@ const DUE_CHECK_EVERY: Duration = Duration::from_millis(50);
 const CATCH_UP_CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// A durable block on its way to the matcher, with the reply slots of its records in order; a
-/// record that nobody waits for has none.
+/// record that nobody waits for has none, nor has one whose answer goes where that of the record
+/// before it goes.
 #[derive(Debug)]
 pub struct Sequenced {
     /// The block.
@@ -54,6 +55,8 @@ pub struct Sequencer<J> {
     last_clock: Sequence,
     /// Records in the last block.
     last_records: usize,
+    /// Commands that came together and are not all taken out yet.
+    several: Option<Several>,
     /// Whether [`Intake::Stop`] has come.
     stopping: bool,
 }
@@ -65,6 +68,8 @@ type Waiting = (Asked, Option<ReplySlot>);
 struct OpenBlock {
     builder: BlockBuilder,
     replies: Vec<Option<ReplySlot>>,
+    /// The place of the last slot.
+    last_slot: usize,
     last: Sequence,
     time: TimeMs,
 }
@@ -74,7 +79,7 @@ impl OpenBlock {
     fn after(head: &Head, time: TimeMs, records: usize) -> OpenBlock {
         let builder = BlockBuilder::expecting(head, records);
         let replies = Vec::with_capacity(records);
-        OpenBlock { builder, replies, last: head.sequence, time }
+        OpenBlock { builder, replies, last_slot: 0, last: head.sequence, time }
     }
 
     /// Stamps a command as the next record; gives it back when the block is full.
@@ -84,11 +89,24 @@ impl OpenBlock {
         match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
-                self.replies.push(reply);
+                self.wait_for(reply);
                 None
             }
             Err(Refill(Record { once, command, .. })) => Some((Asked { once, command }, reply)),
         }
+    }
+
+    /// Keeps a record's slot, or has the slot before it wait for this answer too.
+    fn wait_for(&mut self, reply: Option<ReplySlot>) {
+        let last = self.replies.get_mut(self.last_slot).and_then(Option::as_mut);
+        let reply = match (last, reply) {
+            (Some(last), Some(reply)) => last.join(reply),
+            (_, reply) => reply,
+        };
+        if reply.is_some() {
+            self.last_slot = self.replies.len();
+        }
+        self.replies.push(reply);
     }
 }
 
@@ -111,6 +129,7 @@ impl<J: Journal> Sequencer<J> {
             meter,
             last_clock: Sequence::ZERO,
             last_records: 0,
+            several: None,
             stopping: false,
         }
     }
@@ -163,6 +182,9 @@ impl<J: Journal> Sequencer<J> {
             if self.due.wants_clock(self.now(), self.last_clock) {
                 return Some((Command::AdvanceClock.into(), None));
             }
+            if let Some(waiting) = self.next_of_several() {
+                return Some(waiting);
+            }
             match self.intake.recv_timeout(DUE_CHECK_EVERY) {
                 Ok(intake) => {
                     if let Some(waiting) = self.admit(intake) {
@@ -179,6 +201,9 @@ impl<J: Journal> Sequencer<J> {
     /// Another command, if one is waiting now.
     fn take(&mut self) -> Option<Waiting> {
         while !self.stopping {
+            if let Some(waiting) = self.next_of_several() {
+                return Some(waiting);
+            }
             let intake = self.intake.try_recv().ok()?;
             if let Some(waiting) = self.admit(intake) {
                 return Some(waiting);
@@ -187,12 +212,36 @@ impl<J: Journal> Sequencer<J> {
         None
     }
 
-    /// A command that a record can hold; any other is refused at once.
+    /// The next of the commands that came together.
+    fn next_of_several(&mut self) -> Option<Waiting> {
+        loop {
+            let Some(pending) = self.several.as_mut()?.next() else {
+                self.several = None;
+                return None;
+            };
+            if let Some(waiting) = self.admit_one(pending) {
+                return Some(waiting);
+            }
+        }
+    }
+
+    /// What came in as a command; those that came together are taken out one by one.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
-        let Intake::Command(Pending { asked, reply, since }) = intake else {
-            self.stopping = true;
-            return None;
-        };
+        match intake {
+            Intake::Command(pending) => self.admit_one(pending),
+            Intake::Several(several) => {
+                self.several = Some(several);
+                self.next_of_several()
+            }
+            Intake::Stop => {
+                self.stopping = true;
+                None
+            }
+        }
+    }
+
+    /// A command that a record can hold; any other is refused at once.
+    fn admit_one(&self, Pending { asked, reply, since }: Pending) -> Option<Waiting> {
         self.meter.sequencer.intake_wait.count_since(since);
         if record::admit(&asked).is_ok() {
             return Some((asked, Some(reply)));
@@ -287,18 +336,23 @@ impl<J: Journal> Sequencer<J> {
         clock::now().max(self.journal.head().time)
     }
 
-    fn refuse_the_rest(&self, reason: HaltReason) {
-        let waiting = self.intake.try_iter().filter_map(|intake| match intake {
-            Intake::Command(pending) => Some(pending.reply),
-            Intake::Stop => None,
-        });
-        refuse(waiting, Refusal::JournalUnavailable(reason));
+    fn refuse_the_rest(&mut self, reason: HaltReason) {
+        let refusal = Refusal::JournalUnavailable(reason);
+        let replies = |several: Several| several.map(|pending| pending.reply);
+        refuse(self.several.take().into_iter().flat_map(replies), refusal);
+        for intake in self.intake.try_iter() {
+            match intake {
+                Intake::Command(pending) => refuse([pending.reply], refusal),
+                Intake::Several(several) => refuse(replies(several), refusal),
+                Intake::Stop => {}
+            }
+        }
     }
 }
 
 /// Refuses everyone in `waiting`.
 pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
     for reply in waiting {
-        reply.send(Err(refusal));
+        reply.send(Came::Refused(refusal));
     }
 }

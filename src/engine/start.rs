@@ -20,6 +20,7 @@ use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::{self, Pages, Restored};
+use super::room::Room;
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
 use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
@@ -254,7 +255,8 @@ fn replayed<J: Journal + 'static>(
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let reached = Reached { intake, trials, read_model, halt, meter, past, snapshots };
+    let room = Room::default();
+    let reached = Reached { intake, room, trials, read_model, halt, meter, past, snapshots };
     let engine = Engine(Arc::new(reached));
     let history = history.cloned();
     Ok((Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None }, due))

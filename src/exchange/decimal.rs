@@ -8,23 +8,33 @@
 
 use super::units::UnitError;
 
+/// Digits that always fit 64 bits.
+const DIGITS_64_BITS: usize = 19;
+
 /// Reads digits, optionally `.` and 1 to `decimals` digits, as an integer of the smallest unit.
+#[inline]
 pub(super) fn parse_scaled(text: &str, decimals: usize) -> Result<u128, UnitError> {
-    let (whole, fraction) = match text.split_once('.') {
-        Some((_, "")) => return Err(UnitError::Form),
-        Some((whole, fraction)) => (whole, fraction),
-        None => (text, ""),
+    let text = text.as_bytes();
+    let (whole, fraction) = match text.iter().position(|byte| *byte == b'.') {
+        Some(point) => match (text.get(..point), text.get(point + 1..)) {
+            (Some(whole), Some(fraction @ [_, ..])) => (whole, fraction),
+            _ => return Err(UnitError::Form),
+        },
+        None => (text, &[][..]),
     };
-    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(UnitError::Form);
     }
-    if fraction.len() > decimals {
-        return Err(UnitError::Precision);
+    let missing = decimals.checked_sub(fraction.len()).ok_or(UnitError::Precision)?;
+    if whole.len() + decimals <= DIGITS_64_BITS {
+        let all = whole.iter().chain(fraction);
+        let value = all.fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        return Ok(u128::from((0..missing).fold(value, |value, _| value * 10)));
     }
-    let padding = std::iter::repeat_n(b'0', decimals - fraction.len());
+    let padding = std::iter::repeat_n(&b'0', missing);
     let mut value: u128 = 0;
-    for digit in whole.bytes().chain(fraction.bytes()).chain(padding) {
+    for digit in whole.iter().chain(fraction).chain(padding) {
         value = value
             .checked_mul(10)
             .and_then(|v| v.checked_add(u128::from(digit - b'0')))
@@ -69,6 +79,7 @@ impl DecimalText {
         DecimalText { bytes: [b'"'; DecimalText::BYTES], from: DecimalText::END };
 
     /// An integer of the smallest unit: at least `decimals_min` decimals, no padding beyond.
+    #[inline]
     pub(super) fn new(value: u128, decimals: u32, decimals_min: u32) -> DecimalText {
         let mut text = DecimalText::EMPTY;
         let scale = 10_u64.pow(decimals);
@@ -78,14 +89,19 @@ impl DecimalText {
             text.put_integer(value / scale);
             return text;
         }
+        text.put_large(value, scale, decimals, decimals_min);
+        text
+    }
+
+    #[cold]
+    fn put_large(&mut self, value: u128, scale: u64, decimals: u32, decimals_min: u32) {
         let (mut whole, rest) = (value / u128::from(scale), value % u128::from(scale));
-        text.put_fraction(u64::try_from(rest).unwrap_or_default(), decimals, decimals_min);
+        self.put_fraction(u64::try_from(rest).unwrap_or_default(), decimals, decimals_min);
         while whole >= u128::from(u64::MAX) {
-            text.put_digit(u64::try_from(whole % 10).unwrap_or_default());
+            self.put_digit(u64::try_from(whole % 10).unwrap_or_default());
             whole /= 10;
         }
-        text.put_integer(u64::try_from(whole).unwrap_or_default());
-        text
+        self.put_integer(u64::try_from(whole).unwrap_or_default());
     }
 
     /// An integer.
@@ -120,6 +136,7 @@ impl DecimalText {
         self.bytes.get(self.from.saturating_sub(1)..).unwrap_or_default()
     }
 
+    #[inline]
     fn put_fraction(&mut self, mut fraction: u64, decimals: u32, decimals_min: u32) {
         let mut kept = decimals;
         if fraction == 0 {
@@ -138,18 +155,21 @@ impl DecimalText {
         }
     }
 
+    #[inline]
     fn put_integer(&mut self, mut whole: u64) {
-        self.put_digit(whole % 10);
         while whole >= 10 {
-            whole /= 10;
             self.put_digit(whole % 10);
+            whole /= 10;
         }
+        self.put_digit(whole);
     }
 
+    #[inline]
     fn put_digit(&mut self, digit: u64) {
         self.put(u8::try_from(digit).map_or(b'0', |digit| b'0'.saturating_add(digit)));
     }
 
+    #[inline]
     fn put(&mut self, byte: u8) {
         self.from = self.from.saturating_sub(1);
         if let Some(place) = self.bytes.get_mut(self.from) {

@@ -104,6 +104,21 @@ async fn the_beginning_of_a_next_request_holds_no_answer_back() {
 }
 
 #[tokio::test]
+async fn a_client_that_ends_its_side_once_it_has_asked_is_answered() {
+    let served = served(Limits::STANDARD).await;
+    for round in 0..20 {
+        let mut stream = served.connect().await;
+        let body = format!(r#"{{"name":"Rain","slug":"rain-{round}"}}"#);
+        let headers = format!("content-length: {}\r\n", body.len());
+        let request = served.request("POST /api/v1/admin/categories", &headers);
+        stream.write_all(format!("{request}{body}").as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn an_idempotency_key_is_refused_where_it_has_no_meaning() {
     let served = served(Limits::STANDARD).await;
     let headers = format!("idempotency-key: cancel-1\r\n{LAST}");

@@ -6,7 +6,9 @@ pub mod account;
 pub mod catalogue;
 pub mod conversion;
 pub mod depth;
+pub mod escapes;
 pub mod json;
+pub mod plain;
 pub mod leaderboard;
 pub mod limits;
 pub mod operations;
@@ -116,16 +118,23 @@ impl Timestamp {
         let (year, month, day) = calendar(days);
         let (of_minute, minutes) = (of_day % 60_000, of_day / 60_000);
         let mut text = *br#""0000-00-00T00:00:00.000Z""#;
-        for (place, digits, value) in [
-            (1, 4, year),
-            (6, 2, month),
-            (9, 2, day),
-            (12, 2, minutes / 60),
-            (15, 2, minutes % 60),
-            (18, 2, of_minute / 1000),
-            (21, 3, of_minute % 1000),
+        let ms = of_minute % 1000;
+        for (place, value) in [
+            (1, year / 100),
+            (3, year % 100),
+            (6, month),
+            (9, day),
+            (12, minutes / 60),
+            (15, minutes % 60),
+            (18, of_minute / 1000),
+            (21, ms / 10),
         ] {
-            put_digits(&mut text, place, digits, value);
+            if let Some([tens, ones, ..]) = text.get_mut(place..) {
+                (*tens, *ones) = (digit(value / 10), digit(value));
+            }
+        }
+        if let Some(last) = text.get_mut(23) {
+            *last = digit(ms);
         }
         text
     }
@@ -161,15 +170,10 @@ const fn calendar(days: u64) -> (u64, u64, u64) {
     (400 * era + year_of_era + later, month, day)
 }
 
-/// Writes the last digits of a number over those that stand at a place.
+/// The last digit of a number.
 #[inline]
-fn put_digits(text: &mut [u8], place: usize, digits: usize, value: u64) {
-    let places = text.iter_mut().skip(place).take(digits);
-    let mut rest = value;
-    for byte in places.rev() {
-        *byte = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
-    }
+fn digit(value: u64) -> u8 {
+    u8::try_from(value % 10).map_or(b'0', |digit| b'0'.saturating_add(digit))
 }
 
 /// An outcome as its id.

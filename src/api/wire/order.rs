@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::account::BalanceJson;
+use super::print::{Unprintable, print};
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::command::Wording;
@@ -13,6 +14,9 @@ use crate::projection::ReadModel;
 use crate::projection::fills::{FillRow, Liquidity};
 use crate::projection::history::HistoryError;
 use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
+
+/// Bytes that what is said of one operation among several takes: room for them is taken at once.
+const RESULT_BYTES_USUAL: usize = 512;
 
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
@@ -253,6 +257,36 @@ pub enum ResultJson {
 pub struct BatchJson {
     /// One an operation, in their order.
     pub results: Vec<ResultJson>,
+}
+
+/// The same, printed one after the other as they come.
+#[derive(Debug)]
+pub struct PrintedResults(Vec<u8>);
+
+impl PrintedResults {
+    /// None yet, with room for so many.
+    pub fn expecting(count: usize) -> PrintedResults {
+        let mut printed = Vec::with_capacity(count.saturating_mul(RESULT_BYTES_USUAL));
+        printed.extend_from_slice(br#"{"results":["#);
+        PrintedResults(printed)
+    }
+
+    /// Prints one more.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn print(&mut self, result: &ResultJson) -> Result<(), Unprintable> {
+        if !self.0.ends_with(b"[") {
+            self.0.push(b',');
+        }
+        print(&mut self.0, result)
+    }
+
+    /// All of them.
+    pub fn close(mut self) -> Vec<u8> {
+        self.0.extend_from_slice(b"]}");
+        self.0
+    }
 }
 
 /// An order that stands, as a record that amends or cancels it would leave it.

@@ -1,0 +1,78 @@
+//! What cannot stand in a JSON string as it is: control characters, quotation marks, backslashes;
+//! looked for eight bytes at a time, in what is printed and in what is read.
+
+/// Whether any of these bytes is [`escaped`].
+#[inline]
+pub fn has_escaped(text: &[u8]) -> bool {
+    let (eights, rest) = text.as_chunks::<8>();
+    let some = eights.iter().fold(0, |some, eight| some | marks(u64::from_le_bytes(*eight)));
+    some != 0 || rest.iter().any(|byte| escaped(*byte))
+}
+
+/// Where the first of these bytes stands that is [`escaped`], if one is.
+#[inline]
+pub fn first_escaped(text: &[u8]) -> Option<usize> {
+    let (eights, rest) = text.as_chunks::<8>();
+    let mut before = 0_usize;
+    for eight in eights {
+        let marks = marks(u64::from_le_bytes(*eight));
+        if marks != 0 {
+            // The lowest mark is never wrong.
+            return before.checked_add(usize::try_from(marks.trailing_zeros() / 8).ok()?);
+        }
+        before = before.saturating_add(eight.len());
+    }
+    before.checked_add(rest.iter().position(|byte| escaped(*byte))?)
+}
+
+/// Whether a byte cannot stand in a JSON string as it is.
+#[inline]
+pub const fn escaped(byte: u8) -> bool {
+    matches!(byte, 0..b' ' | b'"' | b'\\')
+}
+
+/// Not zero if and only if one of eight bytes is [`escaped`]. A byte is below another, of at most
+/// 128, where taking that from it borrows and its own highest bit is not set; a byte that borrows
+/// may mark the one above it, but only where it is marked itself.
+#[inline]
+const fn marks(bytes: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHEST: u64 = ONES << 7;
+    const fn zeros(bytes: u64) -> u64 {
+        bytes.wrapping_sub(ONES) & !bytes
+    }
+    let controls = bytes.wrapping_sub(ONES * b' ' as u64) & !bytes;
+    let signs = zeros(bytes ^ (ONES * b'"' as u64)) | zeros(bytes ^ (ONES * b'\\' as u64));
+    (controls | signs) & HIGHEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_that_is_escaped_is_seen_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            for beside in [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
+                for place in 0..19 {
+                    let mut text = [beside; 19];
+                    text[place] = byte;
+                    let found = escaped(byte).then_some(place);
+                    assert_eq!(first_escaped(&text), found, "{byte} at {place} in {beside}");
+                    assert_eq!(has_escaped(&text), escaped(byte), "{byte} at {place} in {beside}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_of_two_is_found() {
+        for first in [0, 0x1f, b'"', b'\\'] {
+            for (place, next) in (0..18).flat_map(|place| [(place, place + 1), (place, 18)]) {
+                let mut text = [b'!'; 19];
+                (text[place], text[next]) = (first, b'"');
+                assert_eq!(first_escaped(&text), Some(place), "{first} at {place}");
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Commands that one caller hands in together: their order, their answers and their bound.
+
+#![cfg(feature = "server")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on stops")]
+
+use openoutcry::engine::pending::Refusal;
+use openoutcry::engine::start::{Running, start};
+use openoutcry::engine::{Engine, INTAKE_MAX};
+use openoutcry::exchange::command::{Asked, Command};
+use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::rules::Rules;
+use openoutcry::exchange::units::{Money, Sequence};
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::record::RECORD_BYTES_MAX;
+
+fn create_user(name: &str) -> Command {
+    let (profile_name, profile_pic) = (name.to_owned(), "https://h/p.png".to_owned());
+    Command::CreateUser { profile_name, profile_pic }
+}
+
+fn deposit(units: usize) -> Asked {
+    let amount = Money::new(i64::try_from(units).unwrap());
+    Command::Deposit { user: UserNo(0), amount }.into()
+}
+
+async fn opened() -> (Running, Engine) {
+    let running = start(MemoryJournal::new()).unwrap();
+    let engine = running.engine();
+    engine.submit(Command::OpenVenue(Rules::current())).await.unwrap();
+    engine.submit(create_user("ann")).await.unwrap();
+    (running, engine)
+}
+
+fn available(engine: &Engine) -> usize {
+    let user = UserNo(0);
+    usize::try_from(engine.read().accounts.user(user).unwrap().balance.available.get()).unwrap()
+}
+
+/// They keep their order over several blocks, and each has its own answer.
+#[tokio::test]
+async fn each_is_answered_in_its_place() {
+    const EACH: usize = 2000;
+    let (running, engine) = opened().await;
+    let mut gathering = engine.gather();
+    let too_large = create_user(&"x".repeat(RECORD_BYTES_MAX));
+    let too_much = Command::Withdraw { user: UserNo(0), amount: Money::new(i64::MAX) };
+    for last in [too_large, too_much] {
+        let all = (1..=EACH).map(deposit).chain([last.into()]);
+        engine.ask_several(&mut gathering, all.collect());
+        engine.ask_several(&mut gathering, Vec::new());
+    }
+    let answers = gathering.came().await;
+    let came: Vec<_> = answers.each().collect();
+    assert_eq!(came.len(), 2 * (EACH + 1));
+    let mut sequence = Sequence::new(2);
+    for (place, came) in came.into_iter().enumerate() {
+        if place == EACH {
+            assert_eq!(came.unwrap_err(), Refusal::TooLarge);
+            continue;
+        }
+        let applied = came.unwrap();
+        sequence = sequence.next();
+        assert_eq!(applied.sequence, sequence, "{place}");
+        let refused = matches!(applied.effects, [Effect::Refused(_)]);
+        assert_eq!(refused, place == 2 * EACH + 1, "{place}");
+    }
+    assert_eq!(available(&engine), EACH * (EACH + 1));
+    running.stop().unwrap();
+}
+
+#[tokio::test]
+async fn each_is_counted_by_a_full_intake() {
+    const TOGETHER: usize = 128;
+    let (running, engine) = opened().await;
+    let mut gathering = engine.gather();
+    let asked = 16 * INTAKE_MAX;
+    {
+        // Whoever reads holds up the projector, and so the sequencer.
+        let _reading = engine.read();
+        for _ in 0..asked / TOGETHER {
+            engine.ask_several(&mut gathering, (0..TOGETHER).map(|_| deposit(1)).collect());
+            assert!(engine.intake_waiting() <= INTAKE_MAX, "the intake has no bound");
+        }
+        let alone = (0..=INTAKE_MAX).find_map(|_| {
+            let one = engine.submit_detached(deposit(1)).err();
+            assert!(engine.intake_waiting() <= INTAKE_MAX, "the intake has no bound");
+            one
+        });
+        assert_eq!(alone, Some(Refusal::Overloaded));
+    }
+    let answers = gathering.came().await;
+    let refused: Vec<_> = answers.each().filter_map(Result::err).collect();
+    assert!(!refused.is_empty() && refused.iter().all(|refusal| *refusal == Refusal::Overloaded));
+    let taken = available(&engine);
+    assert!((asked - refused.len()..=asked - refused.len() + INTAKE_MAX).contains(&taken));
+    assert_eq!((engine.intake_waiting(), running.stop().unwrap().halted), (0, None));
+}
