@@ -27,7 +27,9 @@ use crate::exchange::units::Sequence;
 const SEGMENT_BYTES: usize = 16 << 20;
 /// sled's page cache. Appends touch the last leaf only and reading goes through once, so more
 /// would be taken from the exchange for nothing.
-const CACHE_BYTES: u64 = 64 << 20;
+const CACHE_BYTES: u64 = 8 << 20;
+/// Bytes of a block for which its leaf is accessed once more, see [`weigh`].
+const BYTES_PER_ACCESS: usize = 1 << 10;
 /// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
 const REWRITE_BYTES: usize = 1 << 20;
 /// Longest step of a file system's clock: a tick of the slowest kernel, twice.
@@ -236,7 +238,9 @@ impl Sled {
 
     fn insert(&self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         let swapped = self.blocks.on_blocks(Step::Put, |blocks| {
-            blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))
+            let swapped = blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))?;
+            weigh(blocks, &key(first), bytes.len() / BYTES_PER_ACCESS)?;
+            Ok(swapped)
         })?;
         // Blocks are written once. A key that is taken means that the head was wrong.
         swapped.map_err(|_| StoreError::new(Step::Put, format_args!("block {first} exists")))
@@ -269,6 +273,19 @@ impl SledBlocks {
         caught(step, || call(blocks))
     }
 
+    /// Reads one block.
+    fn one(
+        &self,
+        find: impl FnOnce(&sled::Tree) -> Option<sled::Result<(sled::IVec, sled::IVec)>>,
+    ) -> Result<Option<Stored>, StoreError> {
+        let found = self.on_blocks(Step::Read, |blocks| {
+            let Some(found) = find(blocks).transpose()? else { return Ok(None) };
+            weigh(blocks, &found.0, found.1.len() / BYTES_PER_ACCESS)?;
+            Ok(Some(found))
+        })?;
+        found.map(stored).transpose()
+    }
+
     /// Waits for the call that is running, and leaves nothing for the next.
     fn close(&self) -> Option<sled::Tree> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).take()
@@ -277,15 +294,11 @@ impl SledBlocks {
 
 impl BlockSource for SledBlocks {
     fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
-        let found = self
-            .on_blocks(Step::Read, |blocks| blocks.range(..=key(until)).next_back().transpose())?;
-        found.map(stored).transpose()
+        self.one(|blocks| blocks.range(..=key(until)).next_back())
     }
 
     fn at_or_after(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
-        let found =
-            self.on_blocks(Step::Read, |blocks| blocks.range(key(from)..).next().transpose())?;
-        found.map(stored).transpose()
+        self.one(|blocks| blocks.range(key(from)..).next())
     }
 }
 
@@ -326,6 +339,17 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
         tries = tries.saturating_sub(1);
         thread::sleep(LOCK_TRY_EVERY);
     }
+}
+
+/// Accesses a leaf so many times more, by a key that was just read or written. sled looks for leaves
+/// to forget after every 64th access to one of the 256 parts of its cache, however large they are:
+/// those of large values, accessed a few times each, would come to hundreds of megabytes before
+/// that. So whoever reads or writes much says so.
+pub(super) fn weigh(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
+    for _ in 0..times {
+        tree.contains_key(key)?;
+    }
+    Ok(())
 }
 
 /// sled gives this failure no kind of its own.
