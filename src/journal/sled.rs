@@ -341,10 +341,10 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
     }
 }
 
-/// Accesses a leaf so many times more, by a key that was just read or written. sled looks for leaves
-/// to forget after every 64th access to one of the 256 parts of its cache, however large they are:
-/// those of large values, accessed a few times each, would come to hundreds of megabytes before
-/// that. So whoever reads or writes much says so.
+/// Accesses a leaf so many times more, by a key that was just read or written. sled looks for
+/// leaves to forget after every 64th access to one of the 256 parts of its cache, however large
+/// they are: those of large values, accessed a few times each, would come to hundreds of megabytes
+/// before that. So whoever reads or writes much says so.
 pub(super) fn weigh(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
     for _ in 0..times {
         tree.contains_key(key)?;

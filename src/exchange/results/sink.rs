@@ -23,9 +23,9 @@ const SMALL_BYTES: usize = 96;
 /// Room that is taken at first.
 const ROOM_BYTES: usize = 1024;
 
-/// Canonical bytes one after the other. Room for more is there beforehand, so that a small effect is
-/// put together in its place: what is put together elsewhere field by field and copied at once waits
-/// for its own stores, longer than all else takes.
+/// Canonical bytes one after the other. Room for more is there beforehand, so that a small effect
+/// is put together in its place: what is put together elsewhere field by field and copied at once
+/// waits for its own stores, which takes longer than all else.
 #[derive(Debug, Clone, Default)]
 pub struct Buffer {
     /// What is after `length` means nothing.
