@@ -2,6 +2,7 @@
 //! kept whole; of the others, the newest are packed in memory and the rest are on pages.
 
 pub(super) mod image;
+mod late;
 mod list;
 mod marks;
 mod names;
@@ -12,8 +13,6 @@ mod standing;
 mod table;
 mod titles;
 mod traders;
-
-use std::collections::BTreeMap;
 
 pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
 pub use row::{OrderRow, OrderStatus};
@@ -28,6 +27,7 @@ use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Sequence, TimeMs};
+use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
 use page::{Ending, OrderPage, Terms, with_endings};
@@ -36,9 +36,6 @@ use traders::{Begins, InMarket, Traders};
 
 /// After all orders.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
-/// Endings of orders on pages that were put away before: so many are kept until their pages are
-/// changed, so that one change takes several.
-const LATE_MAX: u32 = 1024;
 
 /// One user's orders.
 #[derive(Debug, Default)]
@@ -67,9 +64,8 @@ pub struct Orders {
     users: Vec<UserOrders>,
     /// By market, what each user has there.
     markets: Vec<Traders>,
-    /// What became of orders whose page was put away before, by user and page.
-    late: BTreeMap<(UserNo, u32), Vec<u8>>,
-    late_count: u32,
+    /// What became of orders whose page was put away before.
+    late: Late,
     /// Found in memory by whoever looks at what the latest record did.
     just_ended: Vec<JustEnded>,
     /// The newest order.
@@ -211,13 +207,12 @@ impl Orders {
     /// A user's orders as they are now, but for those that stand.
     fn pages(&self, user: UserNo) -> OrderPages {
         let own = self.users.get(user.index());
-        let late = self.late.range((user, 0)..=(user, u32::MAX));
         OrderPages {
             history: self.history.clone(),
             user,
             tail: own.map(|own| own.tail.clone()).unwrap_or_default(),
             endings: own.map(|own| own.endings.clone()).unwrap_or_default(),
-            late: late.map(|((_, page), endings)| (*page, endings.clone())).collect(),
+            late: self.late.of(user).map(|(page, endings)| (page, endings.clone())).collect(),
             open: Vec::new(),
             at_hand: None,
         }
@@ -367,30 +362,28 @@ impl Orders {
         let Standing { user, place, created_at, .. } = standing;
         self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
         let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let page = place / rows;
-        let sink = if page == owner.tail.page(rows) {
+        let (page, slot) = (place / rows, place % rows);
+        let ending = Ending::of(&standing, reason);
+        if page == owner.tail.page(rows) {
             make_room(&mut owner.endings);
-            &mut owner.endings
+            ending.pack(slot, created_at, &mut owner.endings);
         } else {
-            self.late_count = self.late_count.saturating_add(1);
-            self.late.entry((user, page)).or_default()
-        };
-        Ending::of(&standing, reason).pack(place % rows, created_at, sink);
+            self.late.add(user, page, |endings| ending.pack(slot, created_at, endings));
+        }
         Ok(())
     }
 
-    /// Puts endings on the pages where their orders are, once there are many.
-    fn put_late(&mut self) {
-        if self.late_count < LATE_MAX {
-            return;
-        }
+    /// Puts endings on the pages where their orders are, if many have gathered.
+    fn put_late(&mut self, after: Sequence) {
         let rows = self.history.rows_per_page();
-        for ((user, page), late) in std::mem::take(&mut self.late) {
+        for _ in 0..self.late.due() {
+            let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
+                return;
+            };
             let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
             let first = page.saturating_mul(rows);
             self.history.amend(key, |bytes| with_endings(first, rows, bytes, &late));
         }
-        self.late_count = 0;
     }
 }
 
@@ -417,7 +410,7 @@ impl UserOrders {
 impl Projection for Orders {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         self.just_ended.clear();
-        self.put_late();
+        self.put_late(applied.sequence);
         for effect in applied.effects {
             faults.check(self.fold_effect(applied, effect));
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::chain::Place;
 use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
 };
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
@@ -154,27 +154,6 @@ pub(in crate::projection) fn make_room(bytes: &mut Vec<u8>) {
     if bytes.capacity().saturating_sub(bytes.len()) < ROW_ROOM {
         bytes.reserve_exact((bytes.len() / 4).max(ROW_ROOM));
     }
-}
-
-/// Packed rows: their length, and they.
-pub(in crate::projection) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
-    write_count(bytes.len(), sink);
-    sink.put(bytes);
-}
-
-/// What [`write_bytes`] wrote. Memory is taken as bytes come.
-pub(in crate::projection) fn read_bytes(
-    source: &mut impl ImageSource,
-) -> Result<Vec<u8>, BadImage> {
-    const STEP: usize = 64 << 10;
-    let count = read_count(source)?;
-    let mut bytes = Vec::new();
-    while bytes.len() < count {
-        let had = bytes.len();
-        bytes.resize(count.min(had.saturating_add(STEP)), 0);
-        source.fill(bytes.get_mut(had..).unwrap_or_default())?;
-    }
-    Ok(bytes)
 }
 
 /// The streams of one kind, by the numbers of their owners.
