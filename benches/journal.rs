@@ -1,12 +1,18 @@
 //! The journal: blocks as bytes, a durable commit on sled, and replay into state.
+//!
+//! `OPENOUTCRY_BENCH_FLOW` names a flow file to replay (default: the sample in the binary, which is
+//! short for threads).
 
 #![allow(clippy::expect_used, reason = "a bench that cannot measure stops")]
+
+use std::path::Path;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::Sequence;
+use openoutcry::flow::lines::Source;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::Journal;
@@ -18,6 +24,14 @@ use openoutcry::journal::sled::SledJournal;
 
 fn sample_records() -> Vec<Record> {
     FlowRecords::of(&Flow::read(sample::flow(), None).expect("the sample reads")).records
+}
+
+/// The flow that is replayed.
+fn flow_records() -> Vec<Record> {
+    let source = std::env::var_os("OPENOUTCRY_BENCH_FLOW");
+    let source = source
+        .map_or_else(sample::flow, |path| Source::open(Path::new(&path)).expect("the flow opens"));
+    FlowRecords::of(&Flow::read(source, None).expect("the flow reads")).records
 }
 
 /// Blocks of at most `records_max` records each, chained, with the results that they come to. As a
@@ -125,7 +139,7 @@ fn renumbered(records: &[Record], head: &Head, count: usize) -> Vec<Record> {
 }
 
 fn replaying(c: &mut Criterion) {
-    let records = sample_records();
+    let records = flow_records();
     let folder = tempfile::tempdir_in(".").expect("a folder");
     let (mut journal, _) = SledJournal::open(folder.path()).expect("a journal");
     for block in blocks(&records, 200) {

@@ -28,6 +28,7 @@ use openoutcry::journal::block::{Block, BlockBuilder, Head};
 use openoutcry::journal::marker::Witness;
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
+use openoutcry::journal::replay::sealer::Sealer;
 use openoutcry::journal::replay::{
     RESULTS_LAG_BLOCKS_MAX, ReplayError, ReplayFault, Replayer, replay,
 };
@@ -91,6 +92,17 @@ fn read(blocks: &[Block]) -> (Result<Head, ReplayError>, Replayer) {
     (head, replayer)
 }
 
+/// The same with the results hashed on a thread beside.
+fn read_beside(blocks: &[Block]) -> Result<(Results, Sequence), ReplayError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let bytes: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
+    fs::write(file.path(), bytes).unwrap();
+    let mut beside = Replayer::new().sealed_by(Sealer::start(Results::NONE).unwrap());
+    replay(PortableFile::open(file.path()).unwrap(), &mut beside, |_, _| {})?;
+    let settled = beside.settled()?;
+    Ok((settled.results(), settled.confirmed()))
+}
+
 fn store(blocks: &[Block]) -> MemoryStore {
     let mut store = MemoryStore::new();
     for block in blocks {
@@ -130,6 +142,8 @@ proptest! {
         prop_assert_eq!(replayer.results(), again.results());
         prop_assert_eq!(replayer.results().through, records[records.len() - 1].sequence);
         prop_assert_eq!(replayer.confirmed(), sound[sound.len() - 1].recorded().through);
+        let known = (replayer.results(), replayer.confirmed());
+        prop_assert_eq!(read_beside(&sound), Ok(known));
 
         let speaking: Vec<usize> = (0..sound.len())
             .filter(|index| sound[*index].recorded() != Results::NONE)
@@ -146,6 +160,11 @@ proptest! {
         let (read, replayer) = read(&lying);
         prop_assert_eq!(read, Err(fault.into()));
         prop_assert_eq!(replayer.exchange().sequence().next(), block, "nothing of it was applied");
+        prop_assert_eq!(read_beside(&lying), Err(fault.into()));
+        // Whatever is found meanwhile, that comes first.
+        let mut twice = lying.clone();
+        twice.extend(lying.last().cloned());
+        prop_assert_eq!(read_beside(&twice), Err(fault.into()));
 
         let (journal, _) = StoredJournal::over(store(&lying)).unwrap();
         match start(journal) {
@@ -230,7 +249,9 @@ fn results_may_lag_as_far_as_the_pipeline_is_deep_and_no_further() {
     assert!(read(&silent(RESULTS_LAG_BLOCKS_MAX + 1)).0.is_ok());
     let blocks = silent(RESULTS_LAG_BLOCKS_MAX + 2);
     let (block, through) = (blocks[blocks.len() - 1].first(), Sequence::ZERO);
-    assert_eq!(read(&blocks).0, Err(ReplayFault::ResultsLag { block, through }.into()));
+    let lag = ReplayFault::ResultsLag { block, through };
+    assert_eq!(read(&blocks).0, Err(lag.into()));
+    assert_eq!(read_beside(&blocks), Err(lag.into()));
 }
 
 #[test]
@@ -241,7 +262,9 @@ fn results_up_to_no_blocks_end_are_refused() {
         _ => results,
     });
     let (block, through) = (inside[1].first(), Sequence::new(1));
-    assert_eq!(read(&inside).0, Err(ReplayFault::ResultsPlace { block, through }.into()));
+    let place = ReplayFault::ResultsPlace { block, through };
+    assert_eq!(read(&inside).0, Err(place.into()));
+    assert_eq!(read_beside(&inside), Err(place.into()));
 }
 
 /// The same result twice over is compared twice.
@@ -263,4 +286,5 @@ fn a_repeated_result_is_held_to_what_was_said_before() {
     let (block, through) = (lying[at].first(), twice[at].recorded().through);
     let fault = ReplayFault::ResultsDiffer { block, from: through, through };
     assert_eq!(read(&lying).0, Err(fault.into()));
+    assert_eq!(read_beside(&lying), Err(fault.into()));
 }

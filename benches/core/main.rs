@@ -1,6 +1,6 @@
 //! What one command costs, part by part, on one thread without a disk: the book alone, the exchange
-//! on real flow, the same with its results hashed, 100,000 markets; and the memory of a resting
-//! order and of a quiet market.
+//! on real flow, the same with its results hashed, a journal of it read, and replayed, 100,000
+//! markets; and the memory of a resting order and of a quiet market.
 //!
 //! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
 //! must not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
@@ -20,15 +20,20 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::ahead::AHEAD;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
-use openoutcry::exchange::results::ResultsLog;
+use openoutcry::exchange::results::{Results, ResultsLog};
+use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::lines::Source;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
+use openoutcry::journal::Journal;
+use openoutcry::journal::block::BlockBuilder;
+use openoutcry::journal::memory::MemoryJournal;
+use openoutcry::journal::replay::{self, Replayer};
 
 use mix::Script;
 
 /// Rows in the order in which they are printed.
-const ROWS: [&str; 6] = ["book", "flow", "results", "zipf", "resting", "quiet"];
+const ROWS: [&str; 8] = ["book", "flow", "results", "read", "replay", "zipf", "resting", "quiet"];
 /// How often a row is measured; the best and the middle are told.
 const RUNS: usize = 9;
 /// How often the market of the book row is played, each time anew.
@@ -70,6 +75,15 @@ fn measure(row: &str, runs: usize) {
         }
         "flow" => on_exchange(row, runs, &flow(), apply),
         "results" => on_exchange(row, runs, &flow(), apply_and_hash),
+        "read" => on_journal(row, runs, &flow(), |journal| {
+            for block in journal.read(Sequence::new(1)) {
+                block.expect("a sound block");
+            }
+        }),
+        "replay" => on_journal(row, runs, &flow(), |journal| {
+            let blocks = journal.read(Sequence::new(1));
+            replay::replay(blocks, &mut Replayer::new(), |_, _| ()).expect("a sound journal");
+        }),
         "zipf" => on_exchange(row, runs, &mix::zipf(), apply),
         "resting" => memory::resting(),
         "quiet" => memory::quiet(),
@@ -119,6 +133,25 @@ fn apply_and_hash(exchange: &mut Exchange, records: &[Record], effects: &mut Vec
         }
         log.seal();
     }
+}
+
+/// A journal of all records, whose blocks record what all before them came to.
+fn on_journal(row: &str, runs: usize, script: &Script, play: impl Fn(&MemoryJournal)) {
+    let mut journal = MemoryJournal::new();
+    let (mut exchange, mut log) = (Exchange::new(), ResultsLog::default());
+    let (mut effects, mut known) = (Vec::new(), Results::NONE);
+    for records in script.records.chunks(BLOCK_RECORDS) {
+        let mut block = BlockBuilder::new(journal.head());
+        for record in records {
+            block.push(record.clone()).expect("it fits");
+            effects.clear();
+            exchange.apply(record, &mut effects).expect("it applies");
+            log.push(record, &effects);
+        }
+        journal.append(block.build(known).expect("a block")).expect("it is kept");
+        known = log.seal();
+    }
+    repeat(row, runs, script.records.len(), || (), |()| play(&journal));
 }
 
 /// Plays a row's commands so many times, each time on a fresh venue, and prints what it took.

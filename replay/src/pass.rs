@@ -139,6 +139,8 @@ struct Until<'a, L> {
 impl<L: Listener> replay::Listener for Until<'_, L> {
     type Stop = End;
 
+    const KEEPS: bool = false;
+
     fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), End> {
         if self.moment.is_some_and(|moment| moment.is_before(record)) {
             return Err(End::Reached);

@@ -70,8 +70,14 @@ impl Matcher {
         let Ok(sealer) = Sealer::start(self.replayer.results()) else { return true };
         let mut beside = std::mem::take(&mut self.replayer).sealed_by(sealer);
         let end = self.apply_beside(&mut beside);
-        // One that is gone has come to a fault.
-        self.replayer = beside.settled().unwrap_or_default();
+        match beside.settled() {
+            Ok(replayer) => self.replayer = replayer,
+            Err(fault) => {
+                // Nobody relies on what came of it: that waits for the last block to be settled.
+                self.halt.halt(fault.into());
+                return false;
+            }
+        }
         let sound = match end {
             End::Live(live) => self.apply(live),
             End::Nothing => true,

@@ -136,6 +136,8 @@ struct Reached;
 impl Listener for UpTo {
     type Stop = Reached;
 
+    const KEEPS: bool = false;
+
     fn before(&mut self, _: &Exchange, record: &Record) -> Result<(), Reached> {
         if record.sequence > self.0 { Err(Reached) } else { Ok(()) }
     }

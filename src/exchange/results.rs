@@ -11,8 +11,9 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use self::effects::Canonical;
 pub use self::effects::write_effect;
+use self::effects::{Canonical, append_effect};
+pub use self::sink::Buffer;
 use super::command::Record;
 use super::effect::Effect;
 use super::units::Sequence;
@@ -95,14 +96,16 @@ impl ResultsChain {
 
 /// Who hashes the canonical bytes of blocks, in order: here, or beside whoever applies records.
 pub trait Seal {
-    /// Takes bytes of the present block, and leaves a buffer without any.
-    fn take(&mut self, bytes: &mut Vec<u8>);
-    /// Ends the present block with the record `through`.
-    fn end(&mut self, through: Sequence);
+    /// Takes bytes of the present block and leaves a buffer without any, or leaves them until there
+    /// are more.
+    fn take(&mut self, bytes: &mut Buffer);
+    /// Ends the present block, which has the last of these bytes, with the record `through`; takes
+    /// them, or leaves them as above.
+    fn end(&mut self, bytes: &mut Buffer, through: Sequence);
     /// The results up to the end of the oldest block that has ended and was not told yet. Without
     /// waiting, `None` if they are not known by now; else `None` if there is no such block, or
-    /// nobody hashes any more.
-    fn next(&mut self, wait: bool) -> Option<Results>;
+    /// nobody hashes any more. `bytes` is what was left.
+    fn next(&mut self, bytes: &mut Buffer, wait: bool) -> Option<Results>;
 }
 
 /// Hashes at once, where records are applied.
@@ -113,33 +116,34 @@ pub struct Here {
 }
 
 impl Seal for Here {
-    fn take(&mut self, bytes: &mut Vec<u8>) {
-        self.chain.update(bytes);
+    fn take(&mut self, bytes: &mut Buffer) {
+        self.chain.update(bytes.as_slice());
         bytes.clear();
     }
 
-    fn end(&mut self, through: Sequence) {
+    fn end(&mut self, bytes: &mut Buffer, through: Sequence) {
+        self.take(bytes);
         self.ended = Some(self.chain.end(through));
     }
 
-    fn next(&mut self, _wait: bool) -> Option<Results> {
+    fn next(&mut self, _bytes: &mut Buffer, _wait: bool) -> Option<Results> {
         self.ended.take()
     }
 }
 
-/// Writes effects as records are applied, and has them hashed. The bytes of a block wait in a
-/// buffer that is used again for the next.
+/// Writes effects as records are applied, and has them hashed. The bytes wait in a buffer that is
+/// used again.
 #[derive(Debug, Clone)]
 pub struct ResultsLog<S = Here> {
     through: Sequence,
-    bytes: Vec<u8>,
+    bytes: Buffer,
     seal: S,
 }
 
 impl<S: Seal> ResultsLog<S> {
     /// Goes on after the record `through`, with which a block ended, and has `seal` hash.
     pub fn sealed_by(seal: S, through: Sequence) -> ResultsLog<S> {
-        ResultsLog { through, bytes: Vec::with_capacity(2 * PIECE_BYTES), seal }
+        ResultsLog { through, bytes: Buffer::with_room(2 * PIECE_BYTES), seal }
     }
 
     /// Takes the effects of the next record, all of them at once. With its time, which is the
@@ -148,7 +152,7 @@ impl<S: Seal> ResultsLog<S> {
         record.time.write(&mut self.bytes);
         u32::try_from(effects.len()).unwrap_or(u32::MAX).write(&mut self.bytes);
         for effect in effects {
-            write_effect(effect, &mut self.bytes);
+            append_effect(effect, &mut self.bytes);
             if self.bytes.len() >= PIECE_BYTES {
                 self.seal.take(&mut self.bytes);
             }
@@ -158,13 +162,12 @@ impl<S: Seal> ResultsLog<S> {
 
     /// Ends the block with the last record taken.
     pub fn end(&mut self) {
-        self.seal.take(&mut self.bytes);
-        self.seal.end(self.through);
+        self.seal.end(&mut self.bytes, self.through);
     }
 
     /// See [`Seal::next`].
     pub fn next(&mut self, wait: bool) -> Option<Results> {
-        self.seal.next(wait)
+        self.seal.next(&mut self.bytes, wait)
     }
 }
 
@@ -192,7 +195,7 @@ impl ResultsLog {
             return self.sealed();
         }
         let mut chain = self.seal.chain.clone();
-        chain.update(&self.bytes);
+        chain.update(self.bytes.as_slice());
         chain.end(self.through)
     }
 }
@@ -273,7 +276,7 @@ mod tests {
         let many: Vec<Effect> = (0..10_000).map(deposited).collect();
         let mut log = ResultsLog::default();
         log.push(&clock(1, 5), &many);
-        assert!(log.bytes.capacity() <= 2 * PIECE_BYTES);
+        assert!(log.bytes.len() < PIECE_BYTES);
         let latest = log.latest();
         let expected = by_hand(ResultsHash::ZERO, &[(5, &many)]);
         assert_eq!((log.seal(), latest.hash), (latest, expected));

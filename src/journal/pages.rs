@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 
 use super::sled::sync_names;
 use super::store::{Step, StoreError};
-use super::tree::{Shape, caught, open_db};
+use super::tree::{Shape, caught, open_db, weigh};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
@@ -22,7 +22,9 @@ const TREE: &str = "pages";
 /// 32 pages of a few kilobytes each.
 const SEGMENT_BYTES: usize = 4 << 20;
 /// sled's page cache: the leaves that are read and written most.
-const CACHE_BYTES: u64 = 24 << 20;
+const CACHE_BYTES: u64 = 16 << 20;
+/// Bytes of a page for which its leaf is accessed once more, see [`weigh`].
+const BYTES_PER_ACCESS: usize = 256;
 /// Bytes of the checksum after each page.
 const CHECKSUM_BYTES: usize = 4;
 
@@ -110,7 +112,13 @@ impl PageStore {
         let mut bytes = Vec::with_capacity(page.len().saturating_add(CHECKSUM_BYTES));
         bytes.extend_from_slice(page);
         bytes.extend_from_slice(&checksum(key, page));
-        self.on(Step::Put, |open| caught(Step::Put, || open.pages.insert(key, bytes).map(drop)))
+        let weight = bytes.len() / BYTES_PER_ACCESS;
+        self.on(Step::Put, |open| {
+            caught(Step::Put, || {
+                open.pages.insert(key, bytes)?;
+                weigh(&open.pages, key, weight)
+            })
+        })
     }
 
     /// The page under a key, if there is one.
@@ -118,7 +126,14 @@ impl PageStore {
     /// # Errors
     /// The store's, or that the page is not as it was put there.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let found = self.on(Step::Read, |open| caught(Step::Read, || open.pages.get(key)))?;
+        let found = self.on(Step::Read, |open| {
+            caught(Step::Read, || {
+                let found = open.pages.get(key)?;
+                let weight = found.as_ref().map_or(0, |bytes| bytes.len() / BYTES_PER_ACCESS);
+                weigh(&open.pages, key, weight)?;
+                Ok(found)
+            })
+        })?;
         let Some(bytes) = found else { return Ok(None) };
         match bytes.split_last_chunk::<CHECKSUM_BYTES>() {
             Some((page, sum)) if *sum == checksum(key, page) => Ok(Some(page.to_vec())),

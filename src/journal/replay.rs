@@ -88,6 +88,9 @@ pub trait Listener {
     /// Why it wants to hear no more.
     type Stop;
 
+    /// Whether what a block's earlier records did is wanted until its end.
+    const KEEPS: bool = true;
+
     /// The state before a record.
     ///
     /// # Errors
@@ -117,16 +120,47 @@ pub enum Stop<S> {
     Listener(S),
 }
 
+/// Where a block ended.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    /// With this record.
+    through: Sequence,
+    /// What the records up to it came to, once that is known.
+    hash: Option<ResultsHash>,
+}
+
+/// What a block recorded of results that were not known yet when its turn came.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    /// First sequence of the block.
+    block: Sequence,
+    /// The first record that it speaks of and no block before it.
+    from: Sequence,
+    /// What it recorded.
+    recorded: Results,
+}
+
+impl Claim {
+    /// Holds the block to it.
+    fn hold(&self, hash: ResultsHash) -> Result<(), ReplayFault> {
+        let Claim { block, from, recorded: Results { through, hash: recorded } } = *self;
+        let differs = ReplayFault::ResultsDiffer { block, from, through };
+        if hash == recorded { Ok(()) } else { Err(differs) }
+    }
+}
+
 /// An exchange, and what its records came to block by block.
 #[derive(Debug, Clone)]
 pub struct Replayer<S = Here> {
     exchange: Exchange,
     log: ResultsLog<S>,
-    /// Results at the ends of blocks, oldest first: the last that a block recorded, or those it
-    /// began with, and every later one that is known. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
-    ends: VecDeque<Results>,
-    /// Blocks after those whose results are not hashed yet.
-    unknown: usize,
+    /// Ends of blocks, oldest first: the last whose results a block recorded, or the one it began
+    /// with, and every later one. At most [`RESULTS_LAG_BLOCKS_MAX`] and two.
+    ends: VecDeque<End>,
+    /// What is to be compared once results are known, oldest first.
+    claims: VecDeque<Claim>,
+    /// The latest results that are known.
+    known: Results,
     /// The last record of the last block applied.
     ended: Sequence,
     /// Before this nothing is known.
@@ -144,17 +178,18 @@ impl Replayer {
     /// record of later ones speak of the earlier ones too.
     pub fn resume(exchange: Exchange, results: ResultsHash) -> Replayer {
         let end = Results { through: exchange.sequence(), hash: results };
-        let (log, ends) = (ResultsLog::resume(end), VecDeque::from([end]));
-        let (ended, began) = (end.through, end.through);
-        Replayer { exchange, log, ends, unknown: 0, ended, began }
+        let Results { through, hash } = end;
+        let ends = VecDeque::from([End { through, hash: Some(hash) }]);
+        let (log, claims) = (ResultsLog::resume(end), VecDeque::new());
+        Replayer { exchange, log, ends, claims, known: end, ended: through, began: through }
     }
 
     /// Between two blocks: has the results hashed elsewhere from now on. `seal` goes on after
     /// [`Replayer::results`].
     pub fn sealed_by<S: Seal>(self, seal: S) -> Replayer<S> {
-        let Replayer { exchange, log: _, ends, unknown, ended, began } = self;
+        let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
         let log = ResultsLog::sealed_by(seal, ended);
-        Replayer { exchange, log, ends, unknown, ended, began }
+        Replayer { exchange, log, ends, claims, known, ended, began }
     }
 
     /// What the records up to the last one applied came to. Costs a copy of the hash's state
@@ -175,24 +210,28 @@ impl<S: Seal> Replayer<S> {
         self.exchange
     }
 
-    /// The last record whose results a block applied so far records, and rightly; where it began
-    /// if there is none.
+    /// The last record whose results a block applied so far records, and rightly once all is
+    /// [settled](Replayer::settle); where it began if there is none.
     pub fn confirmed(&self) -> Sequence {
         self.ends.front().map_or(self.began, |end| end.through)
     }
 
     /// The latest results at the end of a block that are known by now.
-    pub fn known(&self) -> Results {
-        self.ends.back().copied().unwrap_or(Results::NONE)
+    pub const fn known(&self) -> Results {
+        self.known
     }
 
-    /// Waits for the results of all blocks applied.
+    /// Waits for the results of all blocks applied, and has compared all that they record.
     ///
     /// # Errors
-    /// Whoever hashes them is gone.
+    /// The first block that records other results, or whoever hashes them is gone.
     pub fn settle(&mut self) -> Result<Results, ReplayFault> {
-        self.learn(self.ended)?;
-        Ok(self.known())
+        while self.known.through < self.ended {
+            let (at, broken) = (self.ended, Broken::Unhashed);
+            let end = self.log.next(true).ok_or(ReplayFault::Broken { at, broken })?;
+            self.learned(end)?;
+        }
+        Ok(self.known)
     }
 
     /// Hashes here again, all results being known.
@@ -201,18 +240,24 @@ impl<S: Seal> Replayer<S> {
     /// As [`Replayer::settle`].
     pub fn settled(mut self) -> Result<Replayer, ReplayFault> {
         let end = self.settle()?;
-        let Replayer { exchange, log: _, ends, unknown, ended, began } = self;
+        let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
         let log = ResultsLog::resume(end);
-        Ok(Replayer { exchange, log, ends, unknown, ended, began })
+        Ok(Replayer { exchange, log, ends, claims, known, ended, began })
     }
 
     /// Compares the results that a block records, then applies those of its records that were not
     /// applied yet, appends their effects to `effects` and tells `listener` of each. If the
-    /// listener ends it, the same block goes on where it ended.
+    /// listener ends it, the same block goes on where it ended. What is in `effects` stays there if
+    /// the listener [keeps](Listener::KEEPS) it.
+    ///
+    /// Results that are hashed elsewhere may not be known yet: then they are compared when they
+    /// are, and nobody may rely on what is applied meanwhile before it is
+    /// [settled](Replayer::settle).
     ///
     /// # Errors
-    /// The journal's fault, or the listener's wish. After a fault within a record the state is not
-    /// to be used any more; the other faults are found before anything is applied.
+    /// The journal's first fault, or the listener's wish. After a fault within a record, or of
+    /// results that are hashed elsewhere, the state is not to be used any more; any other is found
+    /// before anything of the block is applied.
     pub fn apply<L: Listener>(
         &mut self,
         block: &Durable<Block>,
@@ -222,7 +267,7 @@ impl<S: Seal> Replayer<S> {
         if block.last() <= self.ended {
             return Ok(());
         }
-        self.compare(block).map_err(Stop::Fault)?;
+        self.compare(block).map_err(|fault| Stop::Fault(self.first_of(fault)))?;
         for (place, record) in block.records().iter().enumerate() {
             if place % AHEAD == 0 {
                 self.exchange.look_ahead(block.records().get(place..).unwrap_or_default());
@@ -231,9 +276,14 @@ impl<S: Seal> Replayer<S> {
                 continue;
             }
             listener.before(&self.exchange, record).map_err(Stop::Listener)?;
+            if !L::KEEPS {
+                // The next record's are written where these are still near.
+                effects.clear();
+            }
             let told = effects.len();
             self.exchange.apply(record, effects).map_err(|broken| {
-                Stop::Fault(ReplayFault::Broken { at: record.sequence, broken })
+                let at = record.sequence;
+                Stop::Fault(self.first_of(ReplayFault::Broken { at, broken }))
             })?;
             let effects = effects.get(told..).unwrap_or_default();
             self.log.push(record, effects);
@@ -241,26 +291,35 @@ impl<S: Seal> Replayer<S> {
         }
         self.log.end();
         self.ended = block.last();
-        self.unknown = self.unknown.saturating_add(1);
+        self.ends.push_back(End { through: self.ended, hash: None });
         while let Some(end) = self.log.next(false) {
-            self.learned(end);
+            self.learned(end).map_err(Stop::Fault)?;
         }
         Ok(())
     }
 
-    fn learned(&mut self, end: Results) {
-        self.ends.push_back(end);
-        self.unknown = self.unknown.saturating_sub(1);
-    }
-
-    /// Waits for results up to this record, if they are on their way.
-    fn learn(&mut self, through: Sequence) -> Result<(), ReplayFault> {
-        while self.unknown > 0 && self.known().through < through {
-            let (at, broken) = (self.ended, Broken::Unhashed);
-            let end = self.log.next(true).ok_or(ReplayFault::Broken { at, broken })?;
-            self.learned(end);
+    /// Takes the results up to the end of the oldest block whose results were not known.
+    fn learned(&mut self, end: Results) -> Result<(), ReplayFault> {
+        self.known = end;
+        if let Some(of) = self.ends.iter_mut().rev().find(|of| of.through == end.through) {
+            of.hash = Some(end.hash);
+        }
+        while let Some(claim) = self.claims.front().copied() {
+            if claim.recorded.through > end.through {
+                break;
+            }
+            claim.hold(end.hash)?;
+            self.claims.pop_front();
         }
         Ok(())
+    }
+
+    /// A fault that was met, or what an earlier block recorded wrongly and nobody knew yet.
+    fn first_of(&mut self, met: ReplayFault) -> ReplayFault {
+        match self.settle() {
+            Err(earlier @ ReplayFault::ResultsDiffer { .. }) => earlier,
+            _ => met,
+        }
     }
 
     /// Holds a block to the results that it records, and forgets those that no later block may
@@ -268,18 +327,19 @@ impl<S: Seal> Replayer<S> {
     fn compare(&mut self, block: &Block) -> Result<(), ReplayFault> {
         let (first, recorded) = (block.first(), block.recorded());
         let through = recorded.through;
-        self.learn(through)?;
         let confirmed = self.confirmed();
         if through >= self.began || confirmed != self.began {
             let place = self.ends.iter().position(|end| end.through == through);
             let place = place.ok_or(ReplayFault::ResultsPlace { block: first, through })?;
-            if self.ends.get(place).is_none_or(|end| end.hash != recorded.hash) {
-                let from = confirmed.next().min(through);
-                return Err(ReplayFault::ResultsDiffer { block: first, from, through });
+            let from = confirmed.next().min(through);
+            let claim = Claim { block: first, from, recorded };
+            match self.ends.get(place).and_then(|end| end.hash) {
+                Some(hash) => claim.hold(hash)?,
+                None => self.claims.push_back(claim),
             }
             self.ends.drain(..place);
         }
-        if self.ends.len().saturating_add(self.unknown) > RESULTS_LAG_BLOCKS_MAX.saturating_add(1) {
+        if self.ends.len() > RESULTS_LAG_BLOCKS_MAX.saturating_add(1) {
             return Err(ReplayFault::ResultsLag { block: first, through });
         }
         Ok(())
@@ -297,6 +357,8 @@ struct Telling<T>(T);
 
 impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
     type Stop = Infallible;
+
+    const KEEPS: bool = false;
 
     fn after(
         &mut self,
@@ -322,7 +384,14 @@ pub fn replay<S: Seal>(
     let mut head = Head::START;
     let (mut effects, mut telling) = (Vec::new(), Telling(tell));
     for block in blocks {
-        let block = block?;
+        let block = match block {
+            Ok(block) => block,
+            // What a block before it recorded wrongly is the first fault.
+            Err(error) => {
+                replayer.settle()?;
+                return Err(error.into());
+            }
+        };
         effects.clear();
         match replayer.apply(&block, &mut effects, &mut telling) {
             Ok(()) => head = block.head(),

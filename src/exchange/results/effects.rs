@@ -1,7 +1,7 @@
 //! The canonical bytes of effects: flat, little-endian, every field of every effect, in the order
 //! of journal-format.md. Whoever adds an effect or a field meets a compiler error here.
 
-use super::sink::{Sink, Small};
+use super::sink::{Buffer, Sink};
 use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
@@ -27,8 +27,13 @@ pub trait Canonical {
 
 /// Appends the canonical bytes of one effect.
 pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
+    effect.write(out);
+}
+
+/// The same, made for those effects that are nearly all there are.
+pub fn append_effect(effect: &Effect, out: &mut Buffer) {
     use Effect as E;
-    match effect {
+    let appended = match effect {
         E::AccountChanged { .. }
         | E::OrderAccepted { .. }
         | E::OrderAmended { .. }
@@ -36,15 +41,11 @@ pub fn write_effect(effect: &Effect, out: &mut Vec<u8>) {
         | E::OrderRested { .. }
         | E::OrderCancelled { .. }
         | E::PositionChanged { .. }
-        | E::PositionSettled { .. } => {
-            let mut small = Small::new();
-            effect.write(&mut small);
-            match small.written() {
-                Some(bytes) => out.extend_from_slice(bytes),
-                None => effect.write(out),
-            }
-        }
-        _ => effect.write(out),
+        | E::PositionSettled { .. } => out.append_small(|small| effect.write(small)),
+        _ => false,
+    };
+    if !appended {
+        effect.write(out);
     }
 }
 

@@ -3,37 +3,56 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Builder};
+use std::vec::IntoIter;
 
 use crate::journal::block::Block;
 use crate::journal::store::{Step, StoreError};
 use crate::journal::{Durable, JournalError};
 
-/// Blocks that are read and not yet taken: enough that neither side waits for the other at every
-/// block, a megabyte or two at most.
-const BLOCKS_MAX: usize = 8;
+/// Bytes of blocks that are handed over at once: thousands of records, because waking a thread that
+/// waits takes as long as reading hundreds.
+const BATCH_BYTES: usize = 128 * 1024;
+/// Blocks that are handed over at once, however small.
+const BATCH_BLOCKS: usize = 64;
+/// Batches that are read and not yet taken: enough that neither side waits for the other at each, a
+/// megabyte or two at most.
+const BATCHES_MAX: usize = 3;
 
 /// A block, or why there is no more.
 type Read = Result<Durable<Block>, JournalError>;
 
+/// Blocks in order; `None` is the end, and the last.
+type Batch = Vec<Option<Read>>;
+
 /// Blocks as they are read, in order; what is found wrong comes in its place, as without a thread.
 #[derive(Debug)]
 pub struct ReadAhead {
-    /// `None` is the end. A thread that is gone without it has not read everything.
-    read: Receiver<Option<Read>>,
+    /// A thread that is gone without having told the end has not read everything.
+    batches: Receiver<Batch>,
+    batch: IntoIter<Option<Read>>,
     over: bool,
+}
+
+impl ReadAhead {
+    fn of(batches: Receiver<Batch>) -> ReadAhead {
+        ReadAhead { batches, batch: Vec::new().into_iter(), over: false }
+    }
 }
 
 impl Iterator for ReadAhead {
     type Item = Read;
 
     fn next(&mut self) -> Option<Read> {
-        if self.over {
-            return None;
-        }
         let gone = || JournalError::Read(StoreError::new(Step::Read, "nobody reads any more"));
-        let read = self.read.recv().unwrap_or_else(|_| Some(Err(gone())));
-        self.over = !matches!(read, Some(Ok(_)));
-        read
+        while !self.over {
+            if let Some(read) = self.batch.next() {
+                self.over = !matches!(read, Some(Ok(_)));
+                return read;
+            }
+            let batch = self.batches.recv().unwrap_or_else(|_| vec![Some(Err(gone()))]);
+            self.batch = batch.into_iter();
+        }
+        None
     }
 }
 
@@ -44,24 +63,32 @@ pub fn reading_ahead<'a, T>(
     take: impl FnOnce(&mut ReadAhead) -> T,
 ) -> T {
     thread::scope(|scope| {
-        let (sends, read) = sync_channel(BLOCKS_MAX);
+        let (sends, batches) = sync_channel(BATCHES_MAX);
         let reader = Builder::new().name("reader".to_owned());
         let started = reader.spawn_scoped(scope, move || send(blocks, &sends));
         // One that was not started has nobody's end: the first look says so.
         drop(started);
-        take(&mut ReadAhead { read, over: false })
+        take(&mut ReadAhead::of(batches))
     })
 }
 
 /// Reads until the end, or until nobody takes any more.
-fn send(blocks: impl Iterator<Item = Read>, sends: &SyncSender<Option<Read>>) {
+fn send(blocks: impl Iterator<Item = Read>, sends: &SyncSender<Batch>) {
+    let (mut batch, mut bytes) = (Batch::new(), 0_usize);
     for block in blocks {
-        if sends.send(Some(block)).is_err() {
-            return;
+        let length = block.as_ref().map_or(0, |block| block.bytes().len());
+        bytes = bytes.saturating_add(length);
+        batch.push(Some(block));
+        if bytes >= BATCH_BYTES || batch.len() >= BATCH_BLOCKS {
+            bytes = 0;
+            if sends.send(std::mem::take(&mut batch)).is_err() {
+                return;
+            }
         }
     }
+    batch.push(None);
     // Nobody has to hear of the end.
-    drop(sends.send(None));
+    drop(sends.send(batch));
 }
 
 #[cfg(test)]
@@ -89,9 +116,9 @@ mod tests {
 
     #[test]
     fn every_block_comes_in_order_and_then_none() {
-        let journal = journal(100);
+        let journal = journal(300);
         let all: Vec<Read> = journal.read(Sequence::new(1)).collect();
-        assert_eq!(all.len(), 100);
+        assert_eq!(all.len(), 300);
         reading_ahead(journal.read(Sequence::new(1)), |blocks| {
             assert_eq!(blocks.by_ref().collect::<Vec<Read>>(), all);
             assert_eq!(blocks.next(), None);
@@ -111,13 +138,13 @@ mod tests {
     /// Nobody waits for a reader that has more to read than fits.
     #[test]
     fn what_is_not_taken_is_left() {
-        let journal = journal(100);
+        let journal = journal(1_000);
         let read = AtomicUsize::new(0);
         let counted = journal.read(Sequence::new(1)).inspect(|_| {
             read.fetch_add(1, Ordering::Relaxed);
         });
-        // One is taken, as many wait as may, and one finds no place, or nobody.
-        let most = BLOCKS_MAX + 2;
+        // One batch is taken, as many wait as may, and one finds no place, or nobody.
+        let most = (BATCHES_MAX + 2) * BATCH_BLOCKS;
         let first = reading_ahead(counted, |blocks| {
             let first = blocks.next();
             while read.load(Ordering::Relaxed) < most {
@@ -131,9 +158,9 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_gone_is_not_the_end() {
-        let (sends, read) = sync_channel(1);
-        drop::<SyncSender<Option<Read>>>(sends);
-        let mut ahead = ReadAhead { read, over: false };
+        let (sends, batches) = sync_channel(1);
+        drop::<SyncSender<Batch>>(sends);
+        let mut ahead = ReadAhead::of(batches);
         assert!(matches!(ahead.next(), Some(Err(JournalError::Read(_)))));
         assert_eq!(ahead.next(), None);
     }

@@ -1,33 +1,37 @@
 //! Hashes results beside whoever applies records, on a thread of its own, during a replay: the one
 //! writes what happened as bytes and goes on. Live, handing over would cost more than hashing.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use super::RESULTS_LAG_BLOCKS_MAX;
-use crate::exchange::results::{Results, ResultsChain, Seal};
+use crate::exchange::results::{Buffer, Results, ResultsChain, Seal};
 use crate::exchange::units::Sequence;
 
-/// Pieces on the way to the thread: enough that neither waits for the other at every block.
-const PIECES_MAX: usize = 16;
-/// Results on the way back: more than blocks may be without any, so that the thread never waits.
-const RESULTS_MAX: usize = 2 * RESULTS_LAG_BLOCKS_MAX;
+/// Bytes that are handed over at once: a thousand records or so, because waking the thread costs as
+/// much as hashing some kilobytes.
+const BATCH_BYTES: usize = 64 * 1024;
+/// Blocks that are handed over at once, however few bytes they come to.
+const BATCH_BLOCKS: usize = 256;
+/// Batches on the way to the thread: enough that neither waits for the other at each.
+const BATCHES_MAX: usize = 4;
 
-/// What the thread is sent: bytes of a block, and if they are its last, the record it ends with.
-struct Piece {
-    bytes: Vec<u8>,
-    end: Option<Sequence>,
+/// What the thread is sent: bytes of any number of blocks.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Buffer,
+    /// Where in them blocks end, and with which record.
+    ends: Vec<(usize, Sequence)>,
 }
 
 /// The end of whoever applies records. The thread ends with it.
 #[derive(Debug)]
 pub struct Sealer {
-    pieces: SyncSender<Piece>,
+    batches: SyncSender<Batch>,
+    /// As many as there are blocks in the batches on the way, and so bounded.
     results: Receiver<Results>,
-    /// Buffers that were hashed.
-    spare: Receiver<Vec<u8>>,
-    /// Bytes that were taken and not sent: the block's last, it may be, and then one message is
-    /// enough.
-    held: Vec<u8>,
+    /// Batches that were hashed, to be used again.
+    spare: Receiver<Batch>,
+    /// Ends of blocks in bytes that were left.
+    ends: Vec<(usize, Sequence)>,
 }
 
 impl Sealer {
@@ -36,59 +40,69 @@ impl Sealer {
     /// # Errors
     /// The system gave no thread.
     pub fn start(after: Results) -> std::io::Result<Sealer> {
-        let (pieces, work) = sync_channel(PIECES_MAX);
-        let (told, results) = sync_channel(RESULTS_MAX);
-        let (used, spare) = sync_channel(PIECES_MAX);
+        let (batches, work) = sync_channel(BATCHES_MAX);
+        let (told, results) = channel();
+        let (used, spare) = sync_channel(BATCHES_MAX);
         let thread = std::thread::Builder::new().name("sealer".to_owned());
         thread.spawn(move || hash(ResultsChain::resume(after), &work, &told, &used))?;
-        Ok(Sealer { pieces, results, spare, held: Vec::new() })
+        Ok(Sealer { batches, results, spare, ends: Vec::new() })
+    }
+
+    fn send(&mut self, bytes: &mut Buffer) {
+        let spare = self.spare.try_recv().unwrap_or_default();
+        let bytes = std::mem::replace(bytes, spare.bytes);
+        let ends = std::mem::replace(&mut self.ends, spare.ends);
+        // A thread that is gone gives no results, and that is noticed.
+        drop(self.batches.send(Batch { bytes, ends }));
     }
 }
 
 /// Hashes until nobody sends or listens any more.
 fn hash(
     mut chain: ResultsChain,
-    work: &Receiver<Piece>,
-    told: &SyncSender<Results>,
-    used: &SyncSender<Vec<u8>>,
+    work: &Receiver<Batch>,
+    told: &Sender<Results>,
+    used: &SyncSender<Batch>,
 ) {
-    for Piece { mut bytes, end } in work {
-        chain.update(&bytes);
-        bytes.clear();
-        // One buffer more or less is all the same.
-        drop(used.try_send(bytes));
-        if let Some(through) = end
-            && told.send(chain.end(through)).is_err()
-        {
-            return;
+    for mut batch in work {
+        let Batch { bytes, ends } = &mut batch;
+        let mut from = 0;
+        for (to, through) in ends.drain(..) {
+            chain.update(bytes.as_slice().get(from..to).unwrap_or_default());
+            from = to;
+            if told.send(chain.end(through)).is_err() {
+                return;
+            }
         }
-    }
-}
-
-impl Sealer {
-    fn send(&mut self, bytes: Vec<u8>, end: Option<Sequence>) {
-        // A thread that is gone gives no results, and that is noticed.
-        drop(self.pieces.send(Piece { bytes, end }));
+        chain.update(bytes.as_slice().get(from..).unwrap_or_default());
+        bytes.clear();
+        // One batch more or less is all the same.
+        drop(used.try_send(batch));
     }
 }
 
 impl Seal for Sealer {
-    fn take(&mut self, bytes: &mut Vec<u8>) {
-        let spare = self.spare.try_recv().unwrap_or_default();
-        let taken = std::mem::replace(bytes, spare);
-        let earlier = std::mem::replace(&mut self.held, taken);
-        if !earlier.is_empty() {
-            self.send(earlier, None);
+    fn take(&mut self, bytes: &mut Buffer) {
+        if bytes.len() >= BATCH_BYTES {
+            self.send(bytes);
         }
     }
 
-    fn end(&mut self, through: Sequence) {
-        let last = std::mem::take(&mut self.held);
-        self.send(last, Some(through));
+    fn end(&mut self, bytes: &mut Buffer, through: Sequence) {
+        self.ends.push((bytes.len(), through));
+        if bytes.len() >= BATCH_BYTES || self.ends.len() >= BATCH_BLOCKS {
+            self.send(bytes);
+        }
     }
 
-    fn next(&mut self, wait: bool) -> Option<Results> {
-        if wait { self.results.recv().ok() } else { self.results.try_recv().ok() }
+    fn next(&mut self, bytes: &mut Buffer, wait: bool) -> Option<Results> {
+        if !wait {
+            return self.results.try_recv().ok();
+        }
+        if !self.ends.is_empty() {
+            self.send(bytes);
+        }
+        self.results.recv().ok()
     }
 }
 
@@ -97,22 +111,45 @@ mod tests {
     use super::*;
     use crate::exchange::results::ResultsHash;
 
-    /// Blocks of any number of pieces, none and empty ones included: hashed as in place.
+    /// Blocks of any number of pieces, none and empty ones included, alone and many at a time:
+    /// hashed as in place.
     #[test]
     fn what_is_hashed_beside_is_what_is_hashed_here() {
-        let blocks: [&[&[u8]]; 5] = [&[b"a"], &[b"b", b"c", b"d"], &[], &[b""], &[b"e", b"", b"f"]];
+        let large = vec![7; BATCH_BYTES];
+        let blocks: [&[&[u8]]; 7] = [
+            &[b"a"],
+            &[b"b", b"c", b"d"],
+            &[],
+            &[b""],
+            &[b"e", &large, b"f"],
+            &[&large],
+            &[b"g", b"", b"h"],
+        ];
         let began = Results { through: Sequence::new(7), hash: ResultsHash([1; 32]) };
-        let (mut here, mut beside) = (ResultsChain::resume(began), Sealer::start(began).unwrap());
-        for (through, block) in (8..).map(Sequence::new).zip(blocks) {
-            for piece in block {
-                here.update(piece);
-                let mut bytes = piece.to_vec();
-                beside.take(&mut bytes);
-                assert!(bytes.is_empty());
+        for together in [1, 3, 2 * BATCH_BLOCKS] {
+            let mut here = ResultsChain::resume(began);
+            let mut beside = Sealer::start(began).unwrap();
+            let (mut bytes, mut expected) = (Buffer::default(), Vec::new());
+            for (through, block) in (8..).map(Sequence::new).zip(blocks.iter().cycle()).take(1_000)
+            {
+                for piece in *block {
+                    here.update(piece);
+                    bytes.append(piece);
+                    beside.take(&mut bytes);
+                    assert!(bytes.len() < BATCH_BYTES);
+                }
+                beside.end(&mut bytes, through);
+                expected.push(here.end(through));
+                if expected.len() == together {
+                    for expected in expected.drain(..) {
+                        assert_eq!(beside.next(&mut bytes, true), Some(expected));
+                    }
+                }
             }
-            beside.end(through);
-            assert_eq!(beside.next(true), Some(here.end(through)));
+            for expected in expected {
+                assert_eq!(beside.next(&mut bytes, true), Some(expected));
+            }
+            assert_eq!(beside.next(&mut bytes, false), None);
         }
-        assert_eq!(beside.next(false), None);
     }
 }
