@@ -167,9 +167,6 @@ impl Snapshotter {
                 self.last = live.through;
                 self.attempt(live);
             }
-            if let Err(error) = self.history.sync_much() {
-                tracing::warn!(%error, "history could not be synced");
-            }
             if self.pace.wait(LOOK_EVERY).is_err() {
                 return;
             }

@@ -66,8 +66,9 @@ impl Orders {
     /// rest, and the newest of it.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Who looks at what the latest record did does so before the next.
-        let Orders { history: _, open, users, markets, late, late_count, .. } = self;
-        let Orders { just_ended: _, newest, fills, .. } = self;
+        let Orders { history: _, open, incoming: _, users, markets, late, late_bytes: _, .. } =
+            self;
+        let Orders { just_ended: _, placed: _, newest, fills, desk: _, .. } = self;
         newest.map_or(Sequence::ZERO, |no| no.0).write(sink);
         for own in users {
             own.write(sink);
@@ -82,7 +83,6 @@ impl Orders {
         for traders in markets {
             traders.write(sink);
         }
-        late_count.write(sink);
         write_count(late.len(), sink);
         for ((user, page), endings) in late {
             user.write(sink);
@@ -136,14 +136,15 @@ impl Orders {
     }
 
     fn read_late(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
-        self.late_count = Imaged::read(source)?;
         let mut before = None;
         for _ in 0..read_count(source)? {
             let (user, page) = (UserNo::read(source)?, u32::read(source)?);
             sizes.has_user(user)?;
             hold(before < Some((user, page)), "late endings out of order")?;
             before = Some((user, page));
-            self.late.insert((user, page), read_bytes(source)?);
+            let endings = read_bytes(source)?;
+            self.late_bytes = self.late_bytes.saturating_add(endings.len());
+            self.late.insert((user, page), endings);
         }
         Ok(())
     }
