@@ -300,7 +300,7 @@ fn sled_keeps_what_was_acknowledged() {
     let mut names: Vec<_> =
         fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["journal", "lock", "refused", "witness"]);
+    assert_eq!(names, ["journal", "lock", "refused", "wal", "witness"]);
 }
 
 #[test]

@@ -22,10 +22,8 @@ const FILLS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::R
 pub fn balance(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, balance) = call.look(|view| {
-        let user = view
-            .accounts
-            .user(call.caller.user)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        let user = view.accounts.user(call.caller.user);
+        let user = user.ok_or_else(Problem::lacking_row)?;
         let (available, reserved) = (user.balance.available, user.balance.reserved);
         Ok(BalanceJson::new(available, reserved, view.accounts.currency()))
     })?;
@@ -73,10 +71,8 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
 pub fn limits(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, exposure) = call.look(|view| {
-        let user = view
-            .accounts
-            .user(call.caller.user)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
+        let user = view.accounts.user(call.caller.user);
+        let user = user.ok_or_else(Problem::lacking_row)?;
         let costs = view.positions.held(user.no).map(|row| row.cost);
         let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
         let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;

@@ -48,11 +48,8 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = form.path("userId", parse::user_id);
     let id = form.finish(id)?;
     let (sequence, user) = call.look(|view| {
-        let row = view
-            .accounts
-            .user(user_no(view, id)?)
-            .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))?;
-        Ok(UserJson::from(row))
+        let row = view.accounts.user(user_no(view, id)?);
+        row.map(UserJson::from).ok_or_else(Problem::lacking_row)
     })?;
     Reply::ok(sequence, &user)
 }

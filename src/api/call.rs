@@ -77,8 +77,7 @@ impl<T> Writing<T> {
             [Effect::Repeated { first }] => (*first, true),
             _ => (answer.sequence(), false),
         };
-        let lacks = || Problem::internal("the read model lacks a row that it must have");
-        Ok(Written { sequence, replayed, shown: seen.ok_or_else(lacks)? })
+        Ok(Written { sequence, replayed, shown: seen.ok_or_else(Problem::lacking_row)? })
     }
 }
 

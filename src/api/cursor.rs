@@ -157,6 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn only_a_thing_that_the_page_needs_can_fail_it() {
+        let cut = |query: &str| {
+            // The third of five cannot be had.
+            let list = (0..5).rev().map(|place| if place == 2 { Err(place) } else { Ok(place) });
+            let cut = read(query).unwrap().cut_stored(list);
+            cut.map(|(things, echo)| (things, echo.next_cursor.map(|Text(key)| key)))
+        };
+        assert_eq!(cut(""), Ok((vec![4, 3], Some(3))));
+        assert_eq!(cut("limit=3"), Err(2));
+        assert_eq!(cut("cursor=3"), Err(2));
+        assert_eq!(cut("cursor=2"), Ok((vec![1, 0], None)));
+        assert_eq!(cut("cursor=9&limit=1"), Ok((vec![4], Some(4))));
+        assert_eq!(cut("cursor=0"), Ok((vec![], None)));
+    }
+
+    #[test]
     fn what_is_no_cursor_is_named() {
         for bad in ["-1", "x", "1.0", "%00", "+1"] {
             assert_eq!(read(&format!("cursor={bad}")).unwrap_err(), ["cursor"]);

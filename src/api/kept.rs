@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::leaderboard::{Board, Ranked};
 use super::printed::PrintedPages;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -25,6 +26,8 @@ pub struct Print {
     pub books: KeptAnswers<Book>,
     /// All the open orders of a user, who alone is shown them.
     pub orders: KeptAnswers<UserNo>,
+    /// Pages of leaderboards, not yet in print: who is on them, and how many there are in all.
+    pub boards: KeptAnswers<Board, Arc<Ranked>>,
 }
 
 /// What an answer shows.
@@ -58,41 +61,43 @@ impl Subject for UserNo {
     }
 }
 
-/// Answers of one kind.
+/// Answers of one kind, in print or nearly so.
 #[derive(Debug)]
-pub struct KeptAnswers<S> {
-    places: Box<[Mutex<Option<Answer<S>>>]>,
+pub struct KeptAnswers<S, T = Arc<[u8]>> {
+    places: Box<[Place<S, T>]>,
 }
 
+type Place<S, T> = Mutex<Option<Answer<S, T>>>;
+
 #[derive(Debug)]
-struct Answer<S> {
+struct Answer<S, T> {
     of: S,
     changed: Sequence,
-    text: Arc<[u8]>,
+    said: T,
 }
 
-impl<S> Default for KeptAnswers<S> {
-    fn default() -> KeptAnswers<S> {
+impl<S, T> Default for KeptAnswers<S, T> {
+    fn default() -> KeptAnswers<S, T> {
         KeptAnswers { places: (0..PLACES).map(|_| Mutex::new(None)).collect() }
     }
 }
 
-impl<S: Subject> KeptAnswers<S> {
-    /// What was printed of it since the record that changed it last.
-    pub fn find(&self, of: S, changed: Sequence) -> Option<Arc<[u8]>> {
+impl<S: Subject, T: Clone> KeptAnswers<S, T> {
+    /// What was said of it since the record that changed it last.
+    pub fn find(&self, of: S, changed: Sequence) -> Option<T> {
         let kept = self.place(of)?.lock();
         let kept = kept.as_ref().filter(|kept| kept.of == of && kept.changed == changed);
-        kept.map(|kept| Arc::clone(&kept.text))
+        kept.map(|kept| kept.said.clone())
     }
 
-    /// Keeps what was printed of it as that record left it.
-    pub fn keep(&self, of: S, changed: Sequence, text: Arc<[u8]>) {
+    /// Keeps what was said of it as that record left it.
+    pub fn keep(&self, of: S, changed: Sequence, said: T) {
         if let Some(place) = self.place(of) {
-            *place.lock() = Some(Answer { of, changed, text });
+            *place.lock() = Some(Answer { of, changed, said });
         }
     }
 
-    fn place(&self, of: S) -> Option<&Mutex<Option<Answer<S>>>> {
+    fn place(&self, of: S) -> Option<&Place<S, T>> {
         self.places.get(of.number().checked_rem(self.places.len())?)
     }
 }
@@ -103,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_given_to_its_own_and_until_it_changes() {
-        let kept = KeptAnswers::default();
+        let kept: KeptAnswers<UserNo> = KeptAnswers::default();
         let (ann, bob) = (UserNo(3), UserNo(4));
         // Another of the same place.
         let eve = UserNo(3 + u32::try_from(PLACES).unwrap());
@@ -121,7 +126,7 @@ mod tests {
 
     #[test]
     fn books_are_told_apart_by_all_that_they_show() {
-        let kept = KeptAnswers::default();
+        let kept: KeptAnswers<Book> = KeptAnswers::default();
         let changed = Sequence::new(1);
         let book = Book { market: MarketNo(5), outcome: Outcome::Yes, levels: 10 };
         kept.keep(book, changed, Arc::from(*b"it"));

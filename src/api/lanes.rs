@@ -9,24 +9,26 @@ use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{HttpService, service_fn};
+use hyper::service::{Service, service_fn};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
 use super::door::Door;
+use super::places::Taken;
 use super::seats::Seats;
 use super::stall::Impatient;
 use super::stream::Content;
 use crate::engine::mailbox;
 
 /// A connection and its place among all.
-pub type Placed = (std::net::TcpStream, OwnedSemaphorePermit);
+pub type Placed = (std::net::TcpStream, Taken);
 
 /// The lanes, which take connections in turn.
 pub struct Lanes {
@@ -50,11 +52,11 @@ impl Lanes {
     }
 
     /// Has a lane serve a connection.
-    pub fn take(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    pub fn take(&mut self, stream: TcpStream, taken: Taken) {
         self.next = self.next.saturating_add(1).checked_rem(self.lanes.len()).unwrap_or(0);
         let given = stream.into_std().map(|stream| {
             let lane = self.lanes.get(self.next);
-            lane.map(|lane| lane.connections.send((stream, place)).is_ok())
+            lane.map(|lane| lane.connections.send((stream, taken)).is_ok())
         });
         if !matches!(given, Ok(Some(true))) {
             tracing::error!("a connection found no lane");
@@ -107,12 +109,12 @@ async fn serve(mut taken: UnboundedReceiver<Placed>, door: Arc<Door>, limits: Li
             Some(ended) = connections.join_next() => report(ended),
             next = taken.recv() => match next {
                 None => break,
-                Some((stream, place)) => match TcpStream::from_std(stream) {
+                Some((stream, taken)) => match TcpStream::from_std(stream) {
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                     Ok(stream) => {
                         let (door, service) = (Arc::clone(&door), service.clone());
                         let watcher = graceful.watcher();
-                        connections.spawn(attend(stream, door, service, limits, watcher, place));
+                        connections.spawn(attend(stream, door, service, limits, watcher, taken));
                     }
                 },
             }
@@ -158,17 +160,27 @@ pub fn report(ended: Result<(), JoinError>) {
     }
 }
 
-/// Serves one connection to its end; `_place` is its place among all.
+/// Serves one connection to its end, or until it gives its place away unheard.
 async fn attend<S>(
     stream: TcpStream,
     door: Arc<Door>,
     service: S,
     limits: Limits,
     watcher: Watcher,
-    _place: OwnedSemaphorePermit,
+    Taken { place, given }: Taken,
 ) where
-    S: HttpService<Incoming, ResBody = Content, Error = Infallible>,
+    S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
 {
+    let service = service_fn(move |request| {
+        let answered = place.hear().then(|| service.call(request));
+        async move {
+            match answered {
+                Some(answered) => answered.await,
+                // Nothing is done for one whose place is given: it is about to be closed.
+                None => std::future::pending().await,
+            }
+        }
+    });
     let _connected = door.traffic().connect();
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "answers may be delayed by the network stack");
@@ -179,7 +191,11 @@ async fn attend<S>(
         .max_buf_size(limits.buffer_bytes_max)
         .keep_alive(true)
         .serve_connection(TokioIo::new(Impatient::new(stream, limits.write_wait)), service);
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
+    tokio::select! {
+        biased;
+        ended = watcher.watch(connection) => if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended early");
+        },
+        Ok(()) = given => tracing::debug!("a connection that was never heard gave its place"),
     }
 }

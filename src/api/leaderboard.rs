@@ -1,12 +1,15 @@
 //! Who has done best: by profit and loss realised, or by contracts traded.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::call::Call;
+use super::kept::Subject;
 use super::page::{Above, Page, PageRule};
 use super::parse::{Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::TimeMs;
@@ -72,14 +75,41 @@ fn named<T: Copy>(
     }
 }
 
-/// The users in order, the best first; of equals the one who came to the venue first.
-fn ranked(by: By, scores: impl Iterator<Item = (UserNo, Score)>) -> Vec<(UserNo, Score)> {
-    let mut ranked: Vec<(UserNo, Score)> = scores.collect();
-    match by {
-        By::Pnl => ranked.sort_by_key(|(_, score)| Reverse(score.realised)),
-        By::Volume => ranked.sort_by_key(|(_, score)| Reverse(score.volume)),
+/// A page of a leaderboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Board {
+    by: By,
+    first: Day,
+    page: Page,
+}
+
+/// Who is on it, each with their rank, and its place.
+#[derive(Debug)]
+pub struct Ranked {
+    places: Vec<(u64, (UserNo, Score))>,
+    paging: Paging,
+}
+
+impl Subject for Board {
+    fn number(self) -> usize {
+        let Board { by, first, page: Page { limit, offset } } = self;
+        let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
+        let board = first.number().wrapping_mul(2).wrapping_add(by as usize);
+        page.wrapping_mul(31).wrapping_add(board)
     }
-    ranked
+}
+
+impl Board {
+    /// The users in order, the best first; of equals the one who came to the venue first.
+    fn ranked(self, mut scores: Vec<(UserNo, Score)>) -> Ranked {
+        match self.by {
+            By::Pnl => scores.sort_by_key(|(_, score)| Reverse(score.realised)),
+            By::Volume => scores.sort_by_key(|(_, score)| Reverse(score.volume)),
+        }
+        let count = scores.len();
+        let (places, paging) = self.page.cut_known((1..).zip(scores), count);
+        Ranked { places, paging }
+    }
 }
 
 /// `GET /leaderboard`: those who traded or realised something in the period.
@@ -92,18 +122,26 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let ((by, period), page) = form.finish(by.zip(period).zip(page))?;
     let (by_name, by) = by.unwrap_or(("pnl", By::Pnl));
     let (period_name, period) = period.unwrap_or(("all", Period::All));
+    let (sequence, (board, changed, found)) = call.look(|view| {
+        let board = Board { by, first: period.first(view.time()), page };
+        let changed = view.changes.of_scores();
+        let kept = call.printed.boards.find(board, changed);
+        let scores = || view.performance.since(board.first).collect::<Vec<_>>();
+        Ok((board, changed, kept.ok_or_else(scores)))
+    })?;
     // To sort everybody takes a while, in which nobody is to wait for the lock.
-    let (sequence, scores) = call
-        .look(|view| Ok(view.performance.since(period.first(view.time())).collect::<Vec<_>>()))?;
-    let ranked = ranked(by, scores.into_iter());
-    let count = ranked.len();
-    let (rows, paging) = page.cut_known((1..).zip(ranked), count);
+    let ranked = found.unwrap_or_else(|scores| {
+        let ranked = Arc::new(board.ranked(scores));
+        call.printed.boards.keep(board, changed, Arc::clone(&ranked));
+        ranked
+    });
     let (_, places) = call.look(|view| {
         let place = |(rank, (user, score)): &(u64, (UserNo, Score))| {
             view.accounts.user(*user).map(|user| PlaceJson::of(*rank, user, score))
         };
-        Ok(rows.iter().filter_map(place).collect())
+        Ok(ranked.places.iter().filter_map(place).collect())
     })?;
+    let paging = ranked.paging;
     let board = LeaderboardJson { by: by_name, period: period_name, places, paging };
     Reply::list(sequence, board, "places", |all| &mut all.places)
 }

@@ -3,6 +3,7 @@
 //! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
 
 pub mod server;
+pub mod places;
 pub mod lanes;
 mod seats;
 pub mod members;
@@ -86,8 +87,8 @@ pub async fn serve(
 /// The bounds of the HTTP side. None of them shapes what a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once; the next is answered 503 and closed. Each costs some 20 KiB and a
-    /// file descriptor.
+    /// Connections open at once. The next takes the place of the oldest that has never sent a whole
+    /// head, or is answered 503 and closed. Each costs some 20 KiB and a file descriptor.
     pub connections_max: usize,
     /// Longest wait for a request's head, from the connection's opening or the answer before, so
     /// that this is how long a connection may be idle too: hyper has one timer for both.

@@ -20,10 +20,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (rows, paging) = page.cut_known(rows, count);
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (_, positions) = call.look(|view| {
-        let position = |row| {
-            PositionJson::of(view, row)
-                .ok_or_else(|| Problem::internal("the read model lacks a row that it must have"))
-        };
+        let position = |row| PositionJson::of(view, row).ok_or_else(Problem::lacking_row);
         rows.iter().map(position).collect::<Result<_, _>>()
     })?;
     let positions = PositionsJson { positions, paging };

@@ -340,6 +340,11 @@ impl Problem {
         }
     }
 
+    /// What must be in the read model is not there.
+    pub fn lacking_row() -> Problem {
+        Problem::internal("the read model lacks a row that it must have")
+    }
+
     /// The venue is not open yet.
     pub fn starting(progress: ReplayProgress) -> Problem {
         let ReplayProgress { applied, head } = progress;

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::Limits;
 use super::door::Door;
 use super::lanes::{self, Lanes};
+use super::places::Places;
 use super::venue::Venue;
 
 /// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
@@ -39,7 +40,7 @@ pub async fn run(
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut lanes = Lanes::open(cores, &door, limits)?;
-    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let mut places = Places::new(limits.connections_max);
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut turning_away = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -54,8 +55,8 @@ pub async fn run(
                     sleep(ACCEPT_PAUSE).await;
                 }
                 Ok((stream, _)) => {
-                    if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                        lanes.take(stream, place);
+                    if let Some(taken) = places.take() {
+                        lanes.take(stream, taken);
                     } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
                         turning_away.spawn(turn_away(stream, Arc::clone(&door), place));
                     }

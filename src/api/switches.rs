@@ -23,7 +23,7 @@ pub fn heartbeat(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, heartbeat) = call.look(|view| {
         let row = view.accounts.user(call.caller.user);
-        row.map(|row| HeartbeatJson::from(row.standing.heartbeat)).ok_or_else(lacks_user)
+        row.map(|row| HeartbeatJson::from(row.standing.heartbeat)).ok_or_else(Problem::lacking_row)
     })?;
     Reply::ok(sequence, &heartbeat)
 }
@@ -120,8 +120,4 @@ async fn show_user(call: &Call, user: UserNo, command: Command) -> Result<Reply,
     };
     let written = call.submit_and_look(command, look, again).await?;
     written.saying(&written.shown)
-}
-
-fn lacks_user() -> Problem {
-    Problem::internal("the read model lacks a row that it must have")
 }

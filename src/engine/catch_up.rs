@@ -141,3 +141,104 @@ fn hand_on(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::time::Duration;
+
+    use parking_lot::RwLock;
+
+    use super::*;
+    use crate::engine::sequencer::Sequencer;
+    use crate::engine::start::StartError;
+    use crate::exchange::command::{Command, Record};
+    use crate::exchange::ids::UserNo;
+    use crate::exchange::rules::Rules;
+    use crate::exchange::units::Money;
+    use crate::journal::Journal;
+    use crate::journal::block::BlockBuilder;
+    use crate::journal::memory::MemoryJournal;
+    use crate::projection::ReadModel;
+    use crate::projection::history::shelf::Shelf;
+    use crate::projection::history::{History, HistoryError, PageKey};
+
+    /// A shelf that breaks under the first page.
+    #[derive(Debug)]
+    struct Rotten;
+
+    impl Shelf for Rotten {
+        fn put(&self, _: PageKey, _: Vec<u8>) {
+            panic!("expected by this test");
+        }
+
+        fn get(&self, _: PageKey) -> Result<Option<Vec<u8>>, String> {
+            Ok(None)
+        }
+
+        fn failed(&self, _: &HistoryError) {}
+    }
+
+    /// Blocks of one record each; folded in pages of one row, the second deposit puts a page away.
+    fn journal() -> MemoryJournal {
+        let mut journal = MemoryJournal::new();
+        let user = UserNo(0);
+        let deposit = || Command::Deposit { user, amount: Money::new(1) };
+        let (profile_name, profile_pic) = ("ann".to_owned(), String::new());
+        for command in [
+            Command::OpenVenue(Rules::current()),
+            Command::CreateUser { profile_name, profile_pic },
+            deposit(),
+            deposit(),
+        ] {
+            let (sequence, time) = (journal.head().sequence.next(), TimeMs::default());
+            let mut block = BlockBuilder::new(journal.head());
+            block.push(Record { sequence, time, once: None, command }).unwrap();
+            journal.append(block.build(Results::NONE).unwrap()).unwrap();
+        }
+        journal
+    }
+
+    /// What a start is told that replays the journal into a read model on this history, and how
+    /// far its readers would see.
+    fn replayed(history: &History) -> (Result<(), StartError>, Sequence) {
+        let (journal, read_model) = (journal(), ReadModel::on(history));
+        let read_model = Arc::new(RwLock::new(read_model));
+        let (durable, blocks) = bounded(1);
+        let (halt, due, meter) = (Arc::new(Halt::default()), Arc::default(), Arc::default());
+        let matcher = Matcher {
+            replayer: Replayer::new(),
+            blocks,
+            trials: crossbeam_channel::never(),
+            held: None,
+            replayed: journal.head().sequence,
+            projector: Projector::new(Arc::clone(&read_model), None),
+            due: Arc::clone(&due),
+            halt: Arc::clone(&halt),
+            meter: Arc::clone(&meter),
+        };
+        let commands = crossbeam_channel::never();
+        let mut sequencer = Sequencer::new(journal, commands, durable, due, halt, meter);
+        let (tells, told) = bounded(1);
+        let matcher = thread::spawn(move || matcher.run());
+        let start = thread::spawn(move || tells.send(sequencer.replay()));
+        let told = told.recv_timeout(Duration::from_secs(20)).expect("the start waits for ever");
+        start.join().unwrap().unwrap();
+        matcher.join().unwrap();
+        let watermark = read_model.read().watermark();
+        (told, watermark)
+    }
+
+    /// Nothing else would ever tell a start that nobody folds any more.
+    #[test]
+    fn a_panic_while_folding_ends_the_start() {
+        let one = NonZeroU32::MIN;
+        let (told, seen) = replayed(&History::default().paged(one));
+        assert!(told.is_ok(), "{told:?}");
+        assert_eq!(seen, Sequence::new(4));
+        let (told, seen) = replayed(&History::on(Arc::new(Rotten)).paged(one));
+        let died = HaltReason::ThreadDied("folder");
+        assert!(matches!(told, Err(StartError::Halted(reason)) if reason == died), "{told:?}");
+        assert!(seen < Sequence::new(4));
+    }
+}

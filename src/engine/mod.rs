@@ -211,9 +211,7 @@ impl Engine {
     ) -> Result<T, Refusal> {
         let (shows, seen) = oneshot::channel();
         let told: Told = Box::new(move |view, came| {
-            let told = came.transpose().map(|applied| tell(view, applied));
-            // The caller may have gone away meanwhile.
-            drop(shows.send(told.ok_or(Refusal::TrialTooLarge)));
+            show(shows, came.transpose().map(|applied| tell(view, applied)));
         });
         self.on_trial(Trial::One { tried, once, told }, seen).await
     }
@@ -230,8 +228,7 @@ impl Engine {
     ) -> Result<T, Refusal> {
         let (shows, seen) = oneshot::channel();
         let told: ToldAll = Box::new(move |view, came| {
-            let told = came.transpose().map(|all| tell(view, all));
-            drop(shows.send(told.ok_or(Refusal::TrialTooLarge)));
+            show(shows, came.transpose().map(|all| tell(view, all)));
         });
         self.on_trial(Trial::Several { user, steps, told }, seen).await
     }
@@ -280,4 +277,10 @@ impl Engine {
     pub fn halted(&self) -> Option<HaltReason> {
         self.0.halt.reason()
     }
+}
+
+/// Shows a caller what was told of a trial; nothing is told of one that could meet too much.
+fn show<T>(caller: oneshot::Sender<Result<T, Refusal>>, told: Option<T>) {
+    // It may have gone away meanwhile.
+    drop(caller.send(told.ok_or(Refusal::TrialTooLarge)));
 }

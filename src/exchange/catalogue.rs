@@ -177,6 +177,55 @@ pub struct MarketRevision {
     pub taker_fee: Option<FeeRate>,
 }
 
+impl EventDraft {
+    /// Takes over what a revision says.
+    pub fn revise(&mut self, revision: &EventRevision) {
+        let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
+            revision;
+        take_over(&mut self.titles, titles.as_ref());
+        take_over(&mut self.sub_titles, sub_titles.as_ref());
+        take_over(&mut self.descriptions, descriptions.as_ref());
+        take_over(&mut self.images, images.as_ref());
+        take_over(&mut self.highlighted, highlighted.as_ref());
+        take_over(&mut self.categories, categories.as_ref());
+    }
+}
+
+impl MarketDraft {
+    /// Takes over what a revision says.
+    pub fn revise(&mut self, revision: &MarketRevision) {
+        let MarketRevision {
+            questions,
+            descriptions,
+            yes_text,
+            no_text,
+            logo,
+            deadline,
+            categories,
+            highlighted,
+            maker_fee,
+            taker_fee,
+        } = revision;
+        take_over(&mut self.questions, questions.as_ref());
+        take_over(&mut self.descriptions, descriptions.as_ref());
+        take_over(&mut self.yes_text, yes_text.as_ref());
+        take_over(&mut self.no_text, no_text.as_ref());
+        take_over(&mut self.logo, logo.as_ref());
+        take_over(&mut self.deadline, deadline.as_ref());
+        take_over(&mut self.categories, categories.as_ref());
+        take_over(&mut self.highlighted, highlighted.as_ref());
+        take_over(&mut self.fees.maker, maker_fee.as_ref());
+        take_over(&mut self.fees.taker, taker_fee.as_ref());
+    }
+}
+
+/// Puts a new value in the place of the old one where there is one.
+fn take_over<T: Clone>(value: &mut T, revised: Option<&T>) {
+    if let Some(revised) = revised {
+        value.clone_from(revised);
+    }
+}
+
 /// What the rules need to know of categories and events.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {

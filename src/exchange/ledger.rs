@@ -289,6 +289,17 @@ impl Ledger {
         self.accounts.get(user.index()).copied().ok_or(Broken::Dangling)
     }
 
+    fn account_mut(&mut self, user: UserNo) -> Result<&mut Account, Broken> {
+        self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)
+    }
+
+    /// Adds to what a user has available.
+    fn credit(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
+        let account = self.account_mut(user)?;
+        account.available = account.available.plus(amount)?;
+        Ok(())
+    }
+
     /// What a user's contracts cost, in all markets.
     pub fn costs_of(&self, user: UserNo) -> Result<MoneySum, Broken> {
         self.costs.get(user.index()).copied().ok_or(Broken::Dangling)
@@ -318,15 +329,13 @@ impl Ledger {
     /// Adds money from outside.
     pub fn deposit(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
         self.net_deposits = self.net_deposits.plus(amount)?;
-        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
-        account.available = account.available.plus(amount)?;
-        Ok(())
+        self.credit(user, amount)
     }
 
     /// Takes available money out.
     pub fn withdraw(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
         self.net_deposits = self.net_deposits.minus(amount)?;
-        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+        let account = self.account_mut(user)?;
         account.available = account.available.take(amount)?;
         Ok(())
     }
@@ -334,9 +343,7 @@ impl Ledger {
     /// Moves fees to an account.
     pub fn take_fees(&mut self, user: UserNo, amount: Money) -> Result<(), Broken> {
         self.fees = self.fees.minus(amount)?;
-        let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
-        account.available = account.available.plus(amount)?;
-        Ok(())
+        self.credit(user, amount)
     }
 
     /// Counts what the user's contracts cost in markets that are not here, too.
@@ -365,7 +372,7 @@ impl Ledger {
 
     /// Puts a purse back.
     pub fn put(&mut self, user: UserNo, market: MarketNo, purse: Purse) -> Result<(), Broken> {
-        *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
+        *self.account_mut(user)? = purse.account;
         let holders = self.markets.get_mut(market.index()).ok_or(Broken::Dangling)?;
         let known = holders.as_ref().and_then(|holders| holders.rows_by_user.get(&user));
         let before = if let Some(row) = purse.row.or(known.copied()) {
@@ -399,7 +406,7 @@ impl Ledger {
         if !backing.contracts.is_zero() {
             return self.put(user, market, purse);
         }
-        *self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)? = purse.account;
+        *self.account_mut(user)? = purse.account;
         Ok(())
     }
 
@@ -431,7 +438,7 @@ impl Ledger {
     ) -> Result<(), Broken> {
         if backing.contracts.is_zero() {
             let cash = order.cash(backing)?;
-            let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
+            let account = self.account_mut(user)?;
             account.reserved = account.reserved.take(cash)?;
             account.available = account.available.plus(cash)?;
             return Ok(());
@@ -459,8 +466,7 @@ impl Ledger {
             }
             let payout = price.times(yes.held)?.plus(price.complement().times(no.held)?)?;
             let realised = position.realised.plus(payout)?.minus(yes.cost)?.minus(no.cost)?;
-            let account = self.accounts.get_mut(user.index()).ok_or(Broken::Dangling)?;
-            account.available = account.available.plus(payout)?;
+            self.credit(user, payout)?;
             let costs = self.costs.get_mut(user.index()).ok_or(Broken::Dangling)?;
             *costs = costs.minus(yes.cost)?.minus(no.cost)?;
             settlements.push(Settlement { user, yes: yes.held, no: no.held, payout, realised });

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::block::{Block, Head};
 use super::marker::Witness;
 use super::sled::{
-    LOCK_FILE, MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE, WITNESS_FILE, lock,
+    LOCK_FILE, MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE, UNSETTLED_FILE, WAL_FILE,
+    WITNESS_FILE, lock,
 };
 use super::store::{BlockStore, OpenError, StoreError, StoredJournal};
 use super::{Durable, Journal, JournalError};
@@ -98,12 +99,11 @@ fn fill(
         let first = block.first();
         let follows = block.follows(&head);
         follows.map_err(|fault| ImportError::Source(JournalError::Misfit { first, fault }))?;
-        store.put(first, block.bytes())?;
+        store.import(first, block.bytes())?;
         head = block.head();
         unsynced = unsynced.saturating_add(block.bytes().len());
         if unsynced >= BATCH_BYTES {
-            store.flush()?;
-            store.sync()?;
+            store.settle()?;
             unsynced = 0;
         }
         passed(&block);
@@ -111,8 +111,7 @@ fn fill(
     if head == Head::START {
         return Err(ImportError::Empty);
     }
-    store.flush()?;
-    store.sync()?;
+    store.settle()?;
     store.attest(Witness { last: head.sequence, hash: head.hash })?;
     // As any start does it: the last blocks, the witness, the marker.
     let (journal, _) = StoredJournal::over(store)?;
@@ -132,7 +131,15 @@ fn holds_something(data: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    let ours = [LOCK_FILE, UNFINISHED_FILE, STORE_DIR, MARKER_FILE, WITNESS_FILE];
+    let ours = [
+        LOCK_FILE,
+        UNFINISHED_FILE,
+        STORE_DIR,
+        MARKER_FILE,
+        WITNESS_FILE,
+        WAL_FILE,
+        UNSETTLED_FILE,
+    ];
     for entry in entries {
         let name = entry?.file_name();
         let known = ours.iter().any(|ours| name == *ours) && (unfinished || name == LOCK_FILE);
@@ -150,7 +157,7 @@ fn clear(data: &Path) -> io::Result<()> {
         _ => Err(error),
     };
     fs::remove_dir_all(data.join(STORE_DIR)).or_else(absent)?;
-    for name in [MARKER_FILE, WITNESS_FILE] {
+    for name in [MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE] {
         fs::remove_file(data.join(name)).or_else(absent)?;
     }
     sync_folder(data)?;

@@ -21,6 +21,7 @@ mod sled_log;
 pub mod sled;
 pub mod snapshot;
 pub mod store;
+mod wal;
 
 use std::ops::Deref;
 

@@ -2,8 +2,9 @@
 //!
 //! The directory is never written to: what sled has is asked of a copy, because opening sled
 //! writes. Three sources, in order of trust: the archive, which holds nothing that was not durable;
-//! sled's tree, which holds nothing that was removed; and sled's file, searched byte by byte for
-//! blocks, which may hold blocks that were refused and so counts only up to the witness.
+//! sled's tree and the write-ahead log, which hold nothing that was removed; and sled's file,
+//! searched byte by byte for blocks, which may hold blocks that were refused and so counts only up
+//! to the witness.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, TryLockError};
@@ -15,8 +16,11 @@ use super::block::{Block, ChainHash, Head, RawBlock};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::portable;
 use super::scrape::{SoundBlocks, scrape_file};
-use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, Sled, WITNESS_FILE, WITNESS_SLOT_OFFSET};
+use super::sled::{
+    LOCK_FILE, MARKER_FILE, STORE_DIR, Sled, WAL_FILE, WITNESS_FILE, WITNESS_SLOT_OFFSET,
+};
 use super::store::BlockSource;
+use super::wal;
 use super::{Durable, JournalError};
 use crate::exchange::units::Sequence;
 
@@ -28,7 +32,7 @@ const DATABASE: &str = "db";
 pub enum Origin {
     /// In the archive.
     Archive,
-    /// In sled's tree.
+    /// In sled's tree, or in the write-ahead log.
     Store,
     /// In sled's file, but not in its tree any more.
     StoreFile,
@@ -122,6 +126,8 @@ pub struct Salvage {
     archived: Option<Block>,
     archive_last: Sequence,
     store: Option<Sled>,
+    /// The blocks of the write-ahead log.
+    log: BTreeMap<Sequence, Block>,
     file: Option<File>,
     in_file: BTreeMap<Sequence, Vec<InFile>>,
     marker: Option<Marker>,
@@ -164,6 +170,10 @@ impl Salvage {
             faults.push(format!("{}: {error}", database.display()));
         }
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
+        let log = wal::read(&data.join(WAL_FILE)).unwrap_or_else(|error| {
+            faults.push(format!("{WAL_FILE}: {error}"));
+            Vec::new()
+        });
         let marker = marker(&data.join(MARKER_FILE), &mut faults);
         let witness = witness(&data.join(WITNESS_FILE), &mut faults);
         let mut salvage = Salvage {
@@ -171,6 +181,7 @@ impl Salvage {
             archived: None,
             archive_last: Sequence::ZERO,
             store,
+            log: log.into_iter().map(|block| (block.first(), block)).collect(),
             file: File::open(&database).ok(),
             in_file,
             marker,
@@ -241,8 +252,13 @@ impl Salvage {
         }
     }
 
-    /// The block that sled has under `next`, unless it was refused or may have been.
+    /// The block that sled or its log has under `next`, unless it was refused or may have been.
     fn stored(&mut self, next: Sequence) -> Option<Block> {
+        let logged = self.log.get(&next).filter(|block| self.not_refused(block)).cloned();
+        self.in_tree(next).or(logged)
+    }
+
+    fn in_tree(&mut self, next: Sequence) -> Option<Block> {
         let found = match self.store.as_ref()?.blocks.at_or_after(next) {
             Ok(found) => found,
             Err(error) => {
@@ -339,17 +355,22 @@ impl Salvage {
         Salvaged { head, covered: self.covered, beyond, acknowledged, complete, faults }
     }
 
-    /// What sled's tree holds after the end of the chain.
+    /// What sled's tree and its log hold after the end of the chain.
     fn beyond_in_store(&mut self, after: Sequence, beyond: &mut Vec<Span>) {
-        let Some(store) = self.store.take() else { return };
-        let mut from = after;
-        while let Ok(Some((key, bytes))) = store.blocks.at_or_after(from) {
+        let (store, mut from) = (self.store.take(), after);
+        while let Some(Ok(Some((key, bytes)))) = store.as_ref().map(|s| s.blocks.at_or_after(from))
+        {
             from = key.next();
             if let Ok(block) = RawBlock::new(bytes).decode()
                 && !self.marked(block.first(), block.previous())
             {
                 from = block.last().next().max(from);
                 extend(beyond, &block, Origin::Store);
+            }
+        }
+        for (_, block) in self.log.range(from..) {
+            if !self.marked(block.first(), block.previous()) {
+                extend(beyond, block, Origin::Store);
             }
         }
     }

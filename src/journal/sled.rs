@@ -1,8 +1,9 @@
 //! The journal's store on disk: sled 0.34.7, one value a block, with each of its known
-//! durability defects closed here (journal-format.md, "What we assume").
+//! durability defects closed here (journal-format.md, "What we assume"). A block is durable once it
+//! is in the write-ahead log; sled has it at once, and on disk some thousands of orders later.
 //!
 //! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
-//! `witness`, the last acknowledged block; `journal/`, sled's own.
+//! `witness`, the last acknowledged block; `wal`, the write-ahead log; `journal/`, sled's own.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,15 +11,17 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::block::{Block, RawBlock};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::recovery::Reason;
 use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
 };
+use super::wal::{self, Wal};
 use crate::exchange::units::Sequence;
 
 /// The largest segment sled allows, fixed when the journal is made. sled moves any page over a
@@ -46,6 +49,11 @@ pub(super) const MARKER_FILE: &str = "refused";
 pub(super) const WITNESS_FILE: &str = "witness";
 /// Where the second slot begins: in another sector, so that one torn write spares the other.
 pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
+/// The write-ahead log.
+pub(super) const WAL_FILE: &str = "wal";
+/// Stands in a directory once sled's file could not be made durable behind everybody's back. It
+/// need not outlive a power cut, after which nothing is taken for durable that is not.
+pub(super) const UNSETTLED_FILE: &str = "unsettled";
 /// sled's directory.
 pub(super) const STORE_DIR: &str = "journal";
 /// Stands in a directory for as long as a journal is being imported into it.
@@ -67,14 +75,17 @@ impl SledJournal {
     }
 }
 
-/// Blocks in sled, the marker beside it.
+/// Blocks in sled, the newest in the write-ahead log too, the marker beside them.
 #[derive(Debug)]
 pub struct SledStore {
     // Fields are dropped in this order: the lock goes last.
+    /// Takes to disk what sled was given before the log's other half was begun.
+    settling: Settling,
+    settler: Settler,
     sled: Sled,
-    /// sled's data file, open for as long as sled is, because an error that the system could not
-    /// write back is reported to handles that were open when it happened.
-    file: File,
+    wal: Wal,
+    /// Whether every block given to sled is also in the log, and nothing failed since.
+    sound: bool,
     blobs: BlobFolder,
     marker: File,
     witness: File,
@@ -124,20 +135,32 @@ impl SledStore {
         if any_file(&blobs).map_err(opening)? {
             return Err(OpenError::Blobs(blobs));
         }
-        if complete {
-            refuse_torn(&dir, &witness_path)?;
-        }
-        if complete && refusal_stands(&marker_path).map_err(opening)? {
+        let wal_path = data.join(WAL_FILE);
+        let newest = if complete { wal::read(&wal_path).map_err(opening)? } else { Vec::new() };
+        let stored = if complete {
+            let witness = acknowledged(&witness_path)?;
+            let stored = wal::must_be_stored(&newest, witness);
+            refuse_torn(&dir, stored)?;
+            stored
+        } else {
+            Witness::NONE
+        };
+        let unsettled = data.join(UNSETTLED_FILE);
+        let doubtful = unsettled.exists() || complete && refusal_stands(&marker_path)?;
+        if doubtful && database.exists() {
             rewrite(&database).map_err(opening)?;
         }
         let sled = Sled::open(&dir)?;
         let file = File::open(&database).map_err(opening)?;
-        sled.flush()?;
-        file.sync_data().map_err(opening)?;
+        if !newest.is_empty() {
+            sled.take_over(&newest, stored)?;
+        }
+        let settler = Settler { blocks: sled.blocks.clone(), file: Arc::new(file), unsettled };
+        settler.settle()?;
+        settler.clear().map_err(opening)?;
         let blobs = BlobFolder::found_empty(blobs)?;
         // sled syncs neither its settings file nor the names of the files it makes and renames.
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
-        sync_names(data, &dir).map_err(opening)?;
         if !complete {
             if sled.blocks.at_or_after(Sequence::ZERO)?.is_some() {
                 return Err(OpenError::FileMissing(marker_path));
@@ -145,35 +168,99 @@ impl SledStore {
             make_side_files(&marker_path, &witness_path).map_err(opening)?;
             sync_names(data, &dir).map_err(opening)?;
         }
+        let mut wal = Wal::open(&wal_path).map_err(opening)?;
+        wal.clear().map_err(opening)?;
+        sync_names(data, &dir).map_err(opening)?;
         let writable = |path| OpenOptions::new().read(true).write(true).open(path);
         let marker = writable(&marker_path).map_err(opening)?;
         let witness = writable(&witness_path).map_err(opening)?;
-        Ok(SledStore { sled, file, blobs, marker, witness, witness_offset: 0, _lock: lock })
+        let settling = Settling::default();
+        Ok(SledStore {
+            settling,
+            settler,
+            sled,
+            wal,
+            sound: true,
+            blobs,
+            marker,
+            witness,
+            witness_offset: 0,
+            _lock: lock,
+        })
+    }
+}
+
+impl SledStore {
+    /// Gives sled a block, which is durable only once everything is [settled](Self::settle).
+    pub(super) fn import(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.blobs.still_empty(Step::Put)?;
+        self.sled.insert(first, bytes)
+    }
+
+    /// Returns once everything is on disk in sled's own file.
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        self.settling.end()?;
+        self.settler.settle()?;
+        // What went to `blobs/` meanwhile would not be durable.
+        self.blobs.still_empty(Step::Sync)
+    }
+
+    /// Goes on in the log's other half, once sled has on disk what stands there.
+    fn turn(&mut self) -> Result<(), StoreError> {
+        self.settling.end()?;
+        self.blobs.still_empty(Step::Put)?;
+        self.settling = self.settler.begin()?;
+        self.wal.turn();
+        Ok(())
+    }
+}
+
+impl Drop for SledStore {
+    fn drop(&mut self) {
+        let ended = self.settling.end();
+        if !self.sound {
+            return;
+        }
+        // Whoever opens it next finds everything in sled. Where this fails, it is in the log.
+        let clearing = |error| StoreError::new(Step::Sync, error);
+        let settled = ended.and_then(|()| self.settle());
+        if let Err(error) = settled.and_then(|()| self.wal.clear().map_err(clearing)) {
+            tracing::warn!(%error, "the journal was closed with blocks in its write-ahead log");
+        }
     }
 }
 
 impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
+        self.sound = false;
+        if self.settling.has_ended() {
+            self.settling.end()?;
+        }
+        if !self.wal.has_room(bytes) {
+            self.turn()?;
+        }
         self.blobs.still_empty(Step::Put)?;
-        self.sled.insert(first, bytes)
+        self.sled.insert(first, bytes)?;
+        self.wal.put(bytes);
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.sled.flush()
+        self.wal.write().map_err(|error| StoreError::new(Step::Flush, error))
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
-        // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
-        self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))?;
-        // What went to `blobs/` in this very append would not be durable.
-        self.blobs.still_empty(Step::Sync)
+        self.wal.sync().map_err(|error| StoreError::new(Step::Sync, error))?;
+        self.sound = true;
+        Ok(())
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         while let Some((key, _)) = self.sled.blocks.at_or_after(first)? {
             self.sled.remove(key)?;
         }
-        Ok(())
+        // The log holds nothing since the start, so on disk in sled is on disk.
+        self.settle()
     }
 
     fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
@@ -246,8 +333,82 @@ impl Sled {
         self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
     }
 
-    fn flush(&self) -> Result<(), StoreError> {
-        self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop))
+    /// Gives it the blocks of the log that it lacks; `before` them must be what it has.
+    fn take_over(&self, log: &[Block], before: Witness) -> Result<(), OpenError> {
+        let found = self.blocks.at_or_before(before.last)?;
+        let found = found.and_then(|(_, bytes)| RawBlock::new(bytes).decode().ok());
+        let last = found.as_ref().map_or(Sequence::ZERO, Block::last);
+        if before != Witness::NONE
+            && found.is_none_or(|block| (block.last(), block.hash()) != (before.last, before.hash))
+        {
+            return Err(OpenError::Short { known: before.last, found: last });
+        }
+        for block in log {
+            match self.blocks.at_or_after(block.first())? {
+                Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {}
+                _ => self.insert(block.first(), block.bytes())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has on disk what sled was given.
+#[derive(Debug, Clone)]
+struct Settler {
+    blocks: SledBlocks,
+    /// sled's data file, open for as long as sled is, because an error that the system could not
+    /// write back is reported to handles that were open when it happened.
+    file: Arc<File>,
+    /// Made where that fails: the system may hold bytes in memory then that it believes are on
+    /// disk, also for whoever opens the file next.
+    unsettled: PathBuf,
+}
+
+impl Settler {
+    /// Returns once everything is on disk that sled was given before.
+    fn settle(&self) -> Result<(), StoreError> {
+        let flushed = self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
+        // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
+        let sync = || self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error));
+        let settled = flushed.and_then(|()| sync());
+        if settled.is_err()
+            && let Err(error) = File::create(&self.unsettled)
+        {
+            tracing::error!(%error, "that sled's file could not be synced is noted nowhere");
+        }
+        settled
+    }
+
+    /// Begins to do so on a thread of its own.
+    fn begin(&self) -> Result<Settling, StoreError> {
+        let (settler, thread) = (self.clone(), thread::Builder::new().name("settling".to_owned()));
+        let begun = thread.spawn(move || settler.settle());
+        begun.map(|thread| Settling(Some(thread))).map_err(|e| StoreError::new(Step::Flush, e))
+    }
+
+    /// What failed earlier is settled now.
+    fn clear(&self) -> io::Result<()> {
+        match fs::remove_file(&self.unsettled) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A thread that settles.
+#[derive(Debug, Default)]
+struct Settling(Option<JoinHandle<Result<(), StoreError>>>);
+
+impl Settling {
+    fn has_ended(&self) -> bool {
+        self.0.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
+    /// Waits for it.
+    fn end(&mut self) -> Result<(), StoreError> {
+        let ended = self.0.take().map_or(Ok(Ok(())), JoinHandle::join);
+        ended.unwrap_or_else(|_| Err(StoreError::new(Step::Flush, "the thread panicked")))
     }
 }
 
@@ -458,21 +619,25 @@ fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
     Ok(newest)
 }
 
-/// Refuses a store in which sled would not find the block that was acknowledged last. It is not
-/// opened then, because sled overwrites what stands behind the damage.
-fn refuse_torn(dir: &Path, witness: &Path) -> Result<(), OpenError> {
+/// The block that was acknowledged last, as far as is known.
+fn acknowledged(witness: &Path) -> Result<Witness, OpenError> {
     let witness = File::open(witness).and_then(|file| newest_witness(&file)).map_err(opening)?;
-    let witness = witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))?;
-    let none = witness.last == Sequence::ZERO;
-    if none || sled_log::reaches(dir, SEGMENT_BYTES, witness).map_err(opening)? {
+    witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))
+}
+
+/// Refuses a store in which sled would not find a block that it has had on disk. It is not opened
+/// then, because sled overwrites what stands behind the damage.
+fn refuse_torn(dir: &Path, stored: Witness) -> Result<(), OpenError> {
+    let none = stored.last == Sequence::ZERO;
+    if none || sled_log::reaches(dir, SEGMENT_BYTES, stored).map_err(opening)? {
         return Ok(());
     }
-    Err(OpenError::Torn { known: witness.last })
+    Err(OpenError::Torn { known: stored.last })
 }
 
 /// Whether an append failed before this start.
-fn refusal_stands(marker: &Path) -> io::Result<bool> {
-    Ok(Marker::decode(&fs::read(marker)?) != Marker::Clear)
+fn refusal_stands(marker: &Path) -> Result<bool, OpenError> {
+    Ok(Marker::decode(&fs::read(marker).map_err(opening)?) != Marker::Clear)
 }
 
 /// Writes every byte of the file over itself and syncs it. After a failed sync the system may
@@ -501,4 +666,49 @@ fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
     let file = OpenOptions::new().create_new(true).write(true).open(marker)?;
     file.write_all_at(&Marker::Clear.encode(), 0)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use super::*;
+    use crate::exchange::command::{Command, Record};
+    use crate::exchange::results::Results;
+    use crate::exchange::units::TimeMs;
+    use crate::journal::block::BlockBuilder;
+    use crate::journal::{Journal, JournalError};
+
+    /// A file that cannot be synced.
+    const UNSYNCED: &str = "/dev/null";
+
+    #[test]
+    fn what_cannot_be_synced_behind_the_log_stops_the_journal_and_loses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = SledStore::open(dir.path()).unwrap();
+        store.settler.file = Arc::new(File::open(UNSYNCED).unwrap());
+        let mut journal = StoredJournal::begin(store);
+        let mut appended = 0;
+        let error = loop {
+            let mut block = BlockBuilder::new(journal.head());
+            let profile_name = "x".repeat(50_000);
+            let command = Command::CreateUser { profile_name, profile_pic: String::new() };
+            let (sequence, time) = (journal.head().sequence.next(), TimeMs::default());
+            block.push(Record { sequence, time, once: None, command }).unwrap();
+            match journal.append(block.build(Results::NONE).unwrap()) {
+                Ok(_) => appended += 1,
+                Err(error) => break error,
+            }
+            assert!(appended < 100, "nothing was to be synced");
+        };
+        assert!(matches!(error, JournalError::Refused { .. }), "{error}");
+        // The log's first half took them all.
+        assert!(appended > 10);
+        drop(journal);
+        let unsettled = dir.path().join(UNSETTLED_FILE);
+        assert!(unsettled.exists());
+        let (_, recovered) = SledJournal::open(dir.path()).unwrap();
+        assert_eq!(recovered.head.sequence.get(), appended);
+        assert!(!unsettled.exists());
+    }
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
-use crate::exchange::catalogue::{
-    CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
-};
+use crate::exchange::catalogue::{CategoryDraft, EventDraft, MarketDraft, Outcome};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
 use crate::exchange::lifecycle::MarketStatus;
@@ -161,13 +159,13 @@ impl Catalogue {
             Effect::EventRevised { event, revision } => {
                 let row = self.events.get_mut(event.index());
                 let row = row.ok_or(Fault::UnknownEvent(*event))?;
-                revise_event(Arc::make_mut(&mut row.draft), revision);
+                Arc::make_mut(&mut row.draft).revise(revision);
                 row.updated_at = at.time;
                 Ok(())
             }
             Effect::MarketRevised { market, revision } => {
                 let row = self.market_mut(*market)?;
-                revise_market(Arc::make_mut(&mut row.draft), revision);
+                Arc::make_mut(&mut row.draft).revise(revision);
                 row.updated_at = at.time;
                 Ok(())
             }
@@ -278,51 +276,11 @@ impl Projection for Catalogue {
     }
 }
 
-/// Takes over a new value where there is one.
-fn revise<T: Clone>(value: &mut T, revised: Option<&T>) {
-    if let Some(revised) = revised {
-        value.clone_from(revised);
-    }
-}
-
-fn revise_event(draft: &mut EventDraft, revision: &EventRevision) {
-    revise(&mut draft.titles, revision.titles.as_ref());
-    revise(&mut draft.sub_titles, revision.sub_titles.as_ref());
-    revise(&mut draft.descriptions, revision.descriptions.as_ref());
-    revise(&mut draft.images, revision.images.as_ref());
-    revise(&mut draft.highlighted, revision.highlighted.as_ref());
-    revise(&mut draft.categories, revision.categories.as_ref());
-}
-
-fn revise_market(draft: &mut MarketDraft, revision: &MarketRevision) {
-    let MarketRevision {
-        questions,
-        descriptions,
-        yes_text,
-        no_text,
-        logo,
-        deadline,
-        categories,
-        highlighted,
-        maker_fee,
-        taker_fee,
-    } = revision;
-    revise(&mut draft.questions, questions.as_ref());
-    revise(&mut draft.descriptions, descriptions.as_ref());
-    revise(&mut draft.yes_text, yes_text.as_ref());
-    revise(&mut draft.no_text, no_text.as_ref());
-    revise(&mut draft.logo, logo.as_ref());
-    revise(&mut draft.deadline, deadline.as_ref());
-    revise(&mut draft.categories, categories.as_ref());
-    revise(&mut draft.highlighted, highlighted.as_ref());
-    revise(&mut draft.fees.maker, maker_fee.as_ref());
-    revise(&mut draft.fees.taker, taker_fee.as_ref());
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::catalogue::{EventRevision, MarketRevision};
     use crate::exchange::units::Sequence;
     use MarketStatus::{Active, Closed, Draft};
 

@@ -1,5 +1,5 @@
-//! When what is read most last changed: each market's book, and each user's orders. Whoever has
-//! kept what a reader was shown knows by it whether that still holds.
+//! When what is read most last changed: each market's book, each user's orders, anybody's score.
+//! Whoever has kept what a reader was shown knows by it whether that still holds.
 
 use super::Projection;
 use super::fault::Faults;
@@ -13,12 +13,14 @@ use crate::exchange::units::Sequence;
 pub struct Changes {
     books: Vec<Sequence>,
     orders: Vec<Sequence>,
+    scores: Sequence,
 }
 
 impl Changes {
     /// No changes yet, of so many markets and users.
     pub fn none(markets: usize, users: usize) -> Changes {
-        Changes { books: vec![Sequence::ZERO; markets], orders: vec![Sequence::ZERO; users] }
+        let (books, orders) = (vec![Sequence::ZERO; markets], vec![Sequence::ZERO; users]);
+        Changes { books, orders, scores: Sequence::ZERO }
     }
 
     /// The record that last changed the levels of a market's book.
@@ -29,6 +31,11 @@ impl Changes {
     /// The record that last changed an order of a user, or placed one.
     pub fn of_orders(&self, user: UserNo) -> Sequence {
         self.orders.get(user.index()).copied().unwrap_or_default()
+    }
+
+    /// The record that last changed what anybody realised or traded.
+    pub const fn of_scores(&self) -> Sequence {
+        self.scores
     }
 
     fn book(&mut self, market: MarketNo, sequence: Sequence) {
@@ -58,6 +65,11 @@ impl Changes {
                 self.book(trade.market, sequence);
                 self.order(trade.taker.user, sequence);
                 self.order(trade.maker.user, sequence);
+                self.scores = sequence;
+            }
+            // Of those that change nothing realised some are counted too.
+            Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => {
+                self.scores = sequence;
             }
             _ => {}
         }
@@ -77,10 +89,17 @@ mod tests {
     use super::super::ReadModel;
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::catalogue::Outcome;
     use crate::exchange::command::Direction;
     use crate::exchange::effect::CancelReason;
     use crate::exchange::lifecycle::MarketStatus;
-    use crate::exchange::units::Lots;
+    use crate::exchange::units::{Lots, TimeMs};
+    use crate::projection::performance::{Day, Score};
+
+    /// Everybody's score.
+    fn scores(model: &ReadModel) -> Vec<(UserNo, Score)> {
+        model.performance.since(Day::of(TimeMs::default())).collect()
+    }
 
     /// All that a reader is shown of the book and of two users' orders.
     fn shown(model: &ReadModel) -> (Vec<String>, [Vec<String>; 2]) {
@@ -122,11 +141,14 @@ mod tests {
             vec![amended],
             vec![moved(RAIN, MarketStatus::Draft, MarketStatus::Active)],
             vec![BID.cancelled(4, true, CancelReason::User)],
+            vec![holds(ANN, (3, 1), (0, 0), 0)],
+            vec![holds(ANN, (2, 1), (0, 0), 7)],
+            vec![settled(RAIN, Outcome::No), paid(ANN, 2, 0, 5)],
         ];
         let mut model = ReadModel::new();
         model.fold(&applied(1, &records[0]));
         for (record, effects) in (2..).zip(&records[1..]) {
-            let (book, orders) = shown(&model);
+            let ((book, orders), before) = (shown(&model), scores(&model));
             model.fold(&applied(record, effects));
             let (book_now, orders_now) = shown(&model);
             let now = Sequence::new(record);
@@ -136,6 +158,9 @@ mod tests {
             // What is cancelled without having stood counts too, and does no harm.
             let book_changed = model.changes.of_book(RAIN) == now;
             assert_eq!(book_changed, book != book_now || record == 4, "book at {record}");
+            // So does what is held otherwise, and nothing is gained by it.
+            let scores_changed = model.changes.of_scores() == now;
+            assert_eq!(scores_changed, before != scores(&model) || record == 8, "at {record}");
         }
     }
 }

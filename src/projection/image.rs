@@ -167,6 +167,46 @@ pub(super) const fn hold(holds: bool, contradiction: &'static str) -> Result<(),
     if holds { Ok(()) } else { Err(BadImage::Contradiction(contradiction)) }
 }
 
+/// Gives a row two images, of all its fields in this order: one with its number, for where it
+/// stands alone, and one without, for its table, where the number is its place. Where it is used,
+/// the names of `coding` are imported.
+macro_rules! numbered {
+    ($name:ident($number:ident) { $($field:ident),* $(,)? }) => {
+        impl $name {
+            fn write_in_table(&self, sink: &mut impl ImageSink) {
+                let $name { no: _, $($field),* } = self;
+                $($field.write(sink);)*
+            }
+
+            /// The row at this place of its table.
+            fn read_in_table(
+                place: usize,
+                source: &mut impl ImageSource,
+            ) -> Result<Self, BadImage> {
+                let no = $number::next(place).ok_or(BadImage::Value(stringify!($number)))?;
+                $name::read_with(no, source)
+            }
+
+            fn read_with(no: $number, source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                Ok($name { no, $($field: Imaged::read(source)?),* })
+            }
+        }
+
+        impl Imaged for $name {
+            fn write(&self, sink: &mut impl ImageSink) {
+                self.no.write(sink);
+                self.write_in_table(sink);
+            }
+
+            fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
+                let no = $number::read(source)?;
+                $name::read_with(no, source)
+            }
+        }
+    };
+}
+pub(super) use numbered;
+
 /// Collects small pieces into pages. After a failure nothing more is written.
 struct PagedSink<'a, W> {
     out: &'a mut W,

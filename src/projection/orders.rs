@@ -3,6 +3,7 @@
 
 pub(super) mod image;
 mod folding;
+mod late;
 mod list;
 mod marks;
 mod names;
@@ -14,8 +15,6 @@ mod table;
 mod titles;
 mod traders;
 
-use std::collections::BTreeMap;
-
 pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
 pub use row::{OrderRow, OrderStatus};
 
@@ -26,6 +25,7 @@ use super::history::stream::Tail;
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
+use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
 use page::Terms;
@@ -71,9 +71,8 @@ pub struct Orders {
     users: Vec<UserOrders>,
     /// By market, what each user has there.
     markets: Vec<Traders>,
-    /// What became of orders whose page was put away before, by user and page.
-    late: BTreeMap<(UserNo, u32), Vec<u8>>,
-    late_bytes: usize,
+    /// What became of orders whose page was put away before.
+    late: Late,
     /// Found in memory by whoever looks at what the latest record did.
     just_ended: Vec<JustEnded>,
     /// When the orders were placed that the latest record changed, as its effects come.
@@ -220,13 +219,12 @@ impl Orders {
     /// A user's orders as they are now, but for those that stand.
     fn pages(&self, user: UserNo) -> OrderPages {
         let own = self.users.get(user.index());
-        let late = self.late.range((user, 0)..=(user, u32::MAX));
         OrderPages {
             history: self.history.clone(),
             user,
             tail: own.map(|own| own.tail.clone()).unwrap_or_default(),
             endings: own.map(|own| own.endings.clone()).unwrap_or_default(),
-            late: late.map(|((_, page), endings)| (*page, endings.clone())).collect(),
+            late: self.late.of(user).map(|(page, endings)| (page, endings.clone())).collect(),
             open: Vec::new(),
             at_hand: None,
         }

@@ -28,6 +28,11 @@ impl Day {
         Day(u32::try_from(time.get().div_euclid(DAY_MS)).unwrap_or(u32::MAX))
     }
 
+    /// Whole days since 1970.
+    pub const fn number(self) -> usize {
+        self.0 as usize
+    }
+
     /// The day so many days before; the first one where there is none.
     #[must_use]
     pub const fn earlier(self, days: u32) -> Day {

@@ -165,6 +165,25 @@ async fn a_connection_too_many_is_told_so() {
     assert!(one(&mut first).await.starts_with("HTTP/1.1 200"), "the first goes on");
 }
 
+/// Those who connect and say nothing, or not enough, keep nobody out.
+#[tokio::test]
+async fn a_connection_that_was_never_heard_gives_its_place_to_the_next() {
+    let served = served(Limits { connections_max: 2, ..Limits::STANDARD }).await;
+    let (mut silent, mut slow) = (served.connect().await, served.connect().await);
+    let request = served.request("GET /api/v1/trading/balance", "");
+    let (begun, rest_of_it) = request.split_at(20);
+    slow.write_all(begun.as_bytes()).await.unwrap();
+    let mut third = served.connect().await;
+    third.write_all(request.as_bytes()).await.unwrap();
+    assert!(one(&mut third).await.starts_with("HTTP/1.1 200"));
+    let closed = tokio::time::timeout(Duration::from_secs(20), rest(&mut silent)).await;
+    assert_eq!(closed.expect("the oldest is closed"), "");
+    slow.write_all(rest_of_it.as_bytes()).await.unwrap();
+    assert!(one(&mut slow).await.starts_with("HTTP/1.1 200"), "the other goes on");
+    let mut fourth = served.connect().await;
+    assert!(one(&mut fourth).await.starts_with("HTTP/1.1 503"), "both were heard");
+}
+
 /// Closing on those who are being told that there is no place would lose them what they are told.
 #[tokio::test]
 async fn a_stop_waits_for_those_who_are_turned_away() {

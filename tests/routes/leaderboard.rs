@@ -48,6 +48,31 @@ fn the_best_come_first_by_what_is_asked() {
     assert_eq!(json!([page["total"], page["limit"], page["offset"]]), json!([3, 1, 1]));
 }
 
+/// A board is kept until somebody trades or gains.
+#[test]
+fn a_board_that_was_read_before_shows_what_came_since() {
+    let venue = Venue::open();
+    let (ann, bob, eve) = (venue.trader("ann"), venue.trader("bob"), venue.trader("eve"));
+    let market = venue.market();
+    let volumes = || told(&eve.client, "by=volume");
+    assert_eq!(volumes(), Vec::<Value>::new());
+    venue.trade(&market, &ann, &bob, "0.60", "1");
+    let both = [json!(["ann", "0.00", "1"]), json!(["bob", "0.00", "1"])];
+    assert_eq!((volumes(), volumes()), (both.to_vec(), both.to_vec()));
+    venue.trade(&market, &eve, &bob, "0.60", "2");
+    let three =
+        [json!(["bob", "0.00", "3"]), json!(["eve", "0.00", "2"]), json!(["ann", "0.00", "1"])];
+    assert_eq!(volumes(), three);
+    assert_eq!(told(&eve.client, "by=volume&limit=1"), three[..1]);
+    assert_eq!(told(&eve.client, "by=volume&limit=1&offset=1"), three[1..2]);
+    assert_eq!(told(&eve.client, "by=pnl&limit=1"), [json!(["ann", "0.00", "1"])]);
+    venue.settle(&market, "no");
+    let gains = |query: &str| -> Vec<Value> {
+        told(&eve.client, query).iter().map(|place| place[1].clone()).collect()
+    };
+    assert_eq!(gains("by=volume"), ["1.80", "-1.20", "-0.60"]);
+}
+
 #[test]
 fn what_is_no_board_is_named() {
     let venue = Venue::open();

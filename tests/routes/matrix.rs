@@ -2,6 +2,8 @@
 //! and one for each code. What is listed and not provoked here fails, and is named.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use openoutcry::api::Limits;
 use openoutcry::api::rates::Rates;
@@ -164,7 +166,10 @@ fn strained(given: &mut Given) {
         given.note(&operation, "REQUEST_TIMEOUT", &answer);
     }
     let venue = Venue::limited(Limits { connections_max: 1, ..Limits::STANDARD });
-    let place = std::net::TcpStream::connect(venue.operator.address).unwrap();
+    let mut place = TcpStream::connect(venue.operator.address).unwrap();
+    // Only who was heard keeps a place.
+    place.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    place.read_exact(&mut [0; 15]).unwrap();
     for operation in listing("OVERLOADED") {
         let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);
         given.note(&operation, "OVERLOADED", &asked.send());

@@ -167,17 +167,23 @@ fn other_forms_of_a_request_are_answered_as_usual() {
     }
 }
 
+/// A whole request that places an order.
+fn whole_order(key: &str, market: &str) -> String {
+    let body = order(market, "BUY", "yes", "0.10", "1").to_string();
+    let length = body.len();
+    format!(
+        "POST /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
 #[test]
 fn two_lengths_do_not_smuggle_a_request() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
     let market = venue.market();
     let key = &ann.client.key;
-    let hidden = order(&market, "BUY", "yes", "0.10", "1").to_string();
-    let hidden = format!(
-        "POST /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-length: {}\r\n\r\n{hidden}",
-        hidden.len()
-    );
+    let hidden = whole_order(key, &market);
     let request = format!(
         "GET /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\nconnection: close\r\n\
          content-length: {}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{hidden}",
@@ -204,11 +210,7 @@ fn what_stands_in_an_unread_body_is_not_done() {
     let ann = venue.trader("ann");
     let market = venue.market();
     let key = &ann.client.key;
-    let hidden = order(&market, "BUY", "yes", "0.10", "1").to_string();
-    let hidden = format!(
-        "POST /api/v1{ORDERS} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-length: {}\r\n\r\n{hidden}",
-        hidden.len()
-    );
+    let hidden = whole_order(key, &market);
     let next = format!(
         "GET /api/v1/trading/balance HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: {key}\r\n\r\n"
     );

@@ -256,6 +256,9 @@ fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
         kept.broken(older, &["SNAPSHOT_IMAGE"], |kept| {
             kept.forge(kind, newer, |_, body| body.push(0));
         });
+        kept.broken(older, &["SNAPSHOT_IMAGE", "has version 9"], |kept| {
+            kept.forge(kind, newer, |_, body| body[..4].copy_from_slice(&9_u32.to_le_bytes()));
+        });
         kept.broken(older, &["SNAPSHOT_PAIR"], |kept| {
             kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));
         });

@@ -1,5 +1,6 @@
 //! A venue on disk that real flow is played on, and all that can be seen of it.
 
+use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::sled::SledJournal;
 use openoutcry::journal::snapshot::folder::SnapshotFolder;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::history::HistoryError;
 
 /// Lines of the sample that are played: enough for fills, cancels and resting orders of many.
 const LINES: u32 = 4_000;
@@ -100,7 +102,7 @@ pub struct Seen {
     pub history: Vec<String>,
 }
 
-impl std::fmt::Debug for Seen {
+impl Debug for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Seen { sequence, digest, results, views, history } = self;
         let (views, history) = (views.len(), history.len());
@@ -124,25 +126,17 @@ pub fn stop(running: Running) -> Seen {
 fn history(view: &ReadModel) -> Vec<String> {
     let mut lists = Vec::new();
     for user in view.accounts.users_newest_first().map(|row| row.no) {
-        lists.push(format!("{:?}", view.orders.of(user).map(Result::unwrap).collect::<Vec<_>>()));
-        lists.push(format!(
-            "{:?}",
-            view.orders.fills_of(user).map(Result::unwrap).collect::<Vec<_>>()
-        ));
-        lists.push(format!(
-            "{:?}",
-            view.statements.of(user).map(Result::unwrap).collect::<Vec<_>>()
-        ));
+        lists.push(list(view.orders.of(user)));
+        lists.push(list(view.orders.fills_of(user)));
+        lists.push(list(view.statements.of(user)));
     }
     for market in view.catalogue.markets_created().map(|row| row.no) {
-        lists.push(format!(
-            "{:?}",
-            view.activity.of(market).map(Result::unwrap).collect::<Vec<_>>()
-        ));
-        lists.push(format!(
-            "{:?}",
-            view.tape.trades(market).map(Result::unwrap).collect::<Vec<_>>()
-        ));
+        lists.push(list(view.activity.of(market)));
+        lists.push(list(view.tape.trades(market)));
     }
     lists
+}
+
+fn list<T: Debug>(rows: impl Iterator<Item = Result<T, HistoryError>>) -> String {
+    format!("{:?}", rows.map(Result::unwrap).collect::<Vec<_>>())
 }

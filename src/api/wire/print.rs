@@ -325,48 +325,30 @@ impl<'a> Serializer for &'a mut Printer {
     }
 }
 
-impl ser::SerializeSeq for Parts<'_> {
-    type Ok = ();
-    type Error = Unprintable;
+/// Several traits of serde's are one thing in JSON: elements, one after the other.
+macro_rules! elements {
+    ($($kind:ident $method:ident),+) => {
+        $(impl ser::$kind for Parts<'_> {
+            type Ok = ();
+            type Error = Unprintable;
 
-    #[inline]
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
-        self.element(value)
-    }
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
+                self.element(value)
+            }
 
-    fn end(self) -> Result<(), Unprintable> {
-        self.close();
-        Ok(())
-    }
+            fn end(self) -> Result<(), Unprintable> {
+                self.close();
+                Ok(())
+            }
+        })+
+    };
 }
 
-impl ser::SerializeTuple for Parts<'_> {
-    type Ok = ();
-    type Error = Unprintable;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
-        self.element(value)
-    }
-
-    fn end(self) -> Result<(), Unprintable> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeTupleStruct for Parts<'_> {
-    type Ok = ();
-    type Error = Unprintable;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unprintable> {
-        self.element(value)
-    }
-
-    fn end(self) -> Result<(), Unprintable> {
-        self.close();
-        Ok(())
-    }
-}
+elements!(
+    SerializeSeq serialize_element, SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field
+);
 
 impl ser::SerializeMap for Parts<'_> {
     type Ok = ();

@@ -163,21 +163,31 @@ impl Imaged for String {
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let count = read_count(source)?;
-        let mut bytes = Vec::new();
-        while bytes.len() < count {
-            let had = bytes.len();
-            bytes.resize(count.min(had.saturating_add(STEP)), 0);
-            source.fill(bytes.get_mut(had..).unwrap_or_default())?;
-        }
-        String::from_utf8(bytes).map_err(|_| BadImage::Value("text"))
+        String::from_utf8(read_bytes(source)?).map_err(|_| BadImage::Value("text"))
     }
 }
 
 /// A text: its length in bytes, then UTF-8.
 pub(crate) fn write_text(text: &str, sink: &mut impl ImageSink) {
-    write_count(text.len(), sink);
-    sink.put(text.as_bytes());
+    write_bytes(text.as_bytes(), sink);
+}
+
+/// Bytes of any meaning, after how many they are.
+pub(crate) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
+    write_count(bytes.len(), sink);
+    sink.put(bytes);
+}
+
+/// What [`write_bytes`] wrote. Memory is taken as bytes come.
+pub(crate) fn read_bytes(source: &mut impl ImageSource) -> Result<Vec<u8>, BadImage> {
+    let count = read_count(source)?;
+    let mut bytes = Vec::new();
+    while bytes.len() < count {
+        let had = bytes.len();
+        bytes.resize(count.min(had.saturating_add(STEP)), 0);
+        source.fill(bytes.get_mut(had..).unwrap_or_default())?;
+    }
+    Ok(bytes)
 }
 
 impl<const N: usize> Imaged for [u8; N] {

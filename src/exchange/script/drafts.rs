@@ -72,18 +72,6 @@ pub fn market_draft(name: &str, now: TimeMs) -> MarketDraft {
     }
 }
 
-/// Writes over a draft what a revision says.
-pub fn revise_event(draft: &mut EventDraft, revision: EventRevision) {
-    let EventRevision { titles, sub_titles, descriptions, images, highlighted, categories } =
-        revision;
-    set(&mut draft.titles, titles);
-    set(&mut draft.sub_titles, sub_titles);
-    set(&mut draft.descriptions, descriptions);
-    set(&mut draft.images, images);
-    set(&mut draft.highlighted, highlighted);
-    set(&mut draft.categories, categories);
-}
-
 /// The revision that makes `draft` of `base`.
 pub fn event_difference(base: &EventDraft, draft: &EventDraft) -> EventRevision {
     EventRevision {
@@ -94,32 +82,6 @@ pub fn event_difference(base: &EventDraft, draft: &EventDraft) -> EventRevision 
         highlighted: changed(&base.highlighted, &draft.highlighted),
         categories: changed(&base.categories, &draft.categories),
     }
-}
-
-/// Writes over a draft what a revision says.
-pub fn revise_market(draft: &mut MarketDraft, revision: MarketRevision) {
-    let MarketRevision {
-        questions,
-        descriptions,
-        yes_text,
-        no_text,
-        logo,
-        deadline,
-        categories,
-        highlighted,
-        maker_fee,
-        taker_fee,
-    } = revision;
-    set(&mut draft.questions, questions);
-    set(&mut draft.descriptions, descriptions);
-    set(&mut draft.yes_text, yes_text);
-    set(&mut draft.no_text, no_text);
-    set(&mut draft.logo, logo);
-    set(&mut draft.deadline, deadline);
-    set(&mut draft.categories, categories);
-    set(&mut draft.highlighted, highlighted);
-    set(&mut draft.fees.maker, maker_fee);
-    set(&mut draft.fees.taker, taker_fee);
 }
 
 /// The parts that make `draft` of `base`.
@@ -138,12 +100,6 @@ pub fn market_difference(base: &MarketDraft, draft: &MarketDraft) -> MarketParts
     };
     let window_seconds = changed(&base.dispute_window_seconds, &draft.dispute_window_seconds);
     MarketParts { revision, event: draft.event, window_seconds }
-}
-
-fn set<T>(place: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *place = value;
-    }
 }
 
 fn changed<T: Clone + PartialEq>(base: &T, value: &T) -> Option<T> {

@@ -11,9 +11,7 @@ use super::super::fees::FeeRate;
 use super::super::ids::{Token, UserNo};
 use super::super::rules::Rules;
 use super::super::units::{Money, SettlementPrice, Tick};
-use super::drafts::{
-    MarketParts, event_draft, key_hash, market_draft, picture, revise_event, revise_market,
-};
+use super::drafts::{MarketParts, event_draft, key_hash, market_draft, picture};
 use super::names::Names;
 use super::reader::{Reader, lots};
 use super::words::split;
@@ -177,13 +175,13 @@ impl Reader<'_> {
                     self.pass_over("exclusive")?;
                     draft.mutually_exclusive = true;
                 }
-                revise_event(&mut draft, self.event_parts()?);
+                draft.revise(&self.event_parts()?);
                 Command::CreateEvent(Box::new(draft))
             }
             _ => {
                 let mut draft = market_draft(&name, self.time);
                 let parts = self.market_parts()?;
-                revise_market(&mut draft, parts.revision);
+                draft.revise(&parts.revision);
                 draft.event = parts.event;
                 draft.dispute_window_seconds = parts.window_seconds.unwrap_or_default();
                 Command::CreateMarket(Box::new(draft))

@@ -74,7 +74,7 @@ fn event_draft() -> BoxedStrategy<EventDraft> {
         .prop_map(|(name, revision, mutually_exclusive)| {
             let mut draft = drafts::event_draft(&name);
             draft.mutually_exclusive = mutually_exclusive;
-            drafts::revise_event(&mut draft, revision);
+            draft.revise(&revision);
             draft
         })
         .boxed()
@@ -85,7 +85,7 @@ fn market_draft() -> BoxedStrategy<MarketDraft> {
     (text(), time(), market_revision(), rest)
         .prop_map(|(name, now, revision, rest)| {
             let mut draft = drafts::market_draft(&name, now);
-            drafts::revise_market(&mut draft, revision);
+            draft.revise(&revision);
             (draft.event, draft.dispute_window_seconds) = rest;
             draft
         })

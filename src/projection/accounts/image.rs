@@ -7,9 +7,11 @@ use crate::exchange::ids::{KeyNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, room, write_count, write_text,
 };
-use crate::projection::image::hold;
+use crate::projection::image::{hold, numbered};
 
 imaged!(Balance { available, reserved });
+numbered!(UserRow(UserNo) { id, profile_name, profile_pic, created_at, balance, standing });
+numbered!(KeyRow(KeyNo) { id, user, role, label, hash, created_at, revoked_at });
 
 impl Imaged for Accounts {
     fn write(&self, sink: &mut impl ImageSink) {
@@ -30,25 +32,11 @@ impl Imaged for Accounts {
         write_text(currency, sink);
         write_count(users.len(), sink);
         for row in users {
-            let UserRow { no: _, id, profile_name, profile_pic, created_at, balance, standing } =
-                row;
-            id.write(sink);
-            profile_name.write(sink);
-            profile_pic.write(sink);
-            created_at.write(sink);
-            balance.write(sink);
-            standing.write(sink);
+            row.write_in_table(sink);
         }
         write_count(keys.len(), sink);
         for row in keys {
-            let KeyRow { no: _, id, user, role, label, hash, created_at, revoked_at } = row;
-            id.write(sink);
-            user.write(sink);
-            role.write(sink);
-            label.write(sink);
-            hash.write(sink);
-            created_at.write(sink);
-            revoked_at.write(sink);
+            row.write_in_table(sink);
         }
     }
 
@@ -67,17 +55,8 @@ impl Imaged for Accounts {
             fees_taken,
         };
         accounts.keys_of.resize_with(accounts.users.len(), Vec::new);
-        for index in 0..read_count(source)? {
-            let row = KeyRow {
-                no: KeyNo::next(index).ok_or(BadImage::Value("KeyNo"))?,
-                id: Imaged::read(source)?,
-                user: Imaged::read(source)?,
-                role: Imaged::read(source)?,
-                label: Imaged::read(source)?,
-                hash: Imaged::read(source)?,
-                created_at: Imaged::read(source)?,
-                revoked_at: Imaged::read(source)?,
-            };
+        for place in 0..read_count(source)? {
+            let row = KeyRow::read_in_table(place, source)?;
             hold(accounts.keys.last().is_none_or(|last| last.id < row.id), "key ids out of order")?;
             let keys_of = accounts.keys_of.get_mut(row.user.index());
             keys_of.ok_or(BadImage::Contradiction("a key of nobody"))?.push(row.no);
@@ -94,16 +73,8 @@ impl Imaged for Accounts {
 fn read_users(source: &mut impl ImageSource) -> Result<Vec<UserRow>, BadImage> {
     let count = read_count(source)?;
     let mut users: Vec<UserRow> = Vec::with_capacity(room::<UserRow>(count, source));
-    for index in 0..count {
-        let row = UserRow {
-            no: UserNo::next(index).ok_or(BadImage::Value("UserNo"))?,
-            id: Imaged::read(source)?,
-            profile_name: Imaged::read(source)?,
-            profile_pic: Imaged::read(source)?,
-            created_at: Imaged::read(source)?,
-            balance: Imaged::read(source)?,
-            standing: Imaged::read(source)?,
-        };
+    for place in 0..count {
+        let row = UserRow::read_in_table(place, source)?;
         hold(users.last().is_none_or(|last| last.id < row.id), "user ids out of order")?;
         users.push(row);
     }

@@ -6,25 +6,12 @@ use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
 use crate::exchange::units::{Sequence, TimeMs};
-use crate::projection::accounts::UserRow;
-use crate::projection::catalogue::{EventRow, MarketRow};
+use crate::projection::catalogue::EventRow;
 use crate::projection::image::hold;
 
 imaged!(Row { kept, given, until });
 imaged!(Converted { sequence, event, markets, quantity, cash });
-imaged!(UserRow { no, id, profile_name, profile_pic, created_at, balance, standing });
 imaged!(EventRow { no, id, draft, markets, created_at, updated_at, published_at });
-imaged!(MarketRow {
-    no,
-    id,
-    draft,
-    status,
-    winner,
-    settled_at,
-    created_at,
-    updated_at,
-    published_at,
-});
 
 impl Imaged for Kept {
     fn write(&self, sink: &mut impl ImageSink) {

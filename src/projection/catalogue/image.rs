@@ -6,17 +6,26 @@ use crate::exchange::ids::{CategoryNo, EventNo, MarketNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
 };
-use crate::projection::image::hold;
+use crate::projection::image::{hold, numbered};
+
+numbered!(CategoryRow(CategoryNo) { id, name, slug });
+numbered!(MarketRow(MarketNo) {
+    id,
+    draft,
+    status,
+    winner,
+    settled_at,
+    created_at,
+    updated_at,
+    published_at,
+});
 
 impl Imaged for Catalogue {
     fn write(&self, sink: &mut impl ImageSink) {
         let Catalogue { categories, events, markets, events_published, markets_published } = self;
         write_count(categories.len(), sink);
         for row in categories {
-            let CategoryRow { no: _, id, name, slug } = row;
-            id.write(sink);
-            name.write(sink);
-            slug.write(sink);
+            row.write_in_table(sink);
         }
         write_count(events.len(), sink);
         for row in events {
@@ -31,7 +40,7 @@ impl Imaged for Catalogue {
         }
         write_count(markets.len(), sink);
         for row in markets {
-            write_market(row, sink);
+            row.write_in_table(sink);
         }
         events_published.write(sink);
         markets_published.write(sink);
@@ -39,14 +48,14 @@ impl Imaged for Catalogue {
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
         let mut catalogue = Catalogue::default();
-        for index in 0..read_count(source)? {
-            catalogue.read_category(index, source)?;
+        for place in 0..read_count(source)? {
+            catalogue.read_category(place, source)?;
         }
-        for index in 0..read_count(source)? {
-            catalogue.read_event(index, source)?;
+        for place in 0..read_count(source)? {
+            catalogue.read_event(place, source)?;
         }
-        for index in 0..read_count(source)? {
-            catalogue.read_market(index, source)?;
+        for place in 0..read_count(source)? {
+            catalogue.read_market(place, source)?;
         }
         catalogue.events_published = Imaged::read(source)?;
         catalogue.markets_published = Imaged::read(source)?;
@@ -71,49 +80,22 @@ fn check_published(
     hold(!awaited.contains(&true), "published and not listed")
 }
 
-fn write_market(row: &MarketRow, sink: &mut impl ImageSink) {
-    let MarketRow {
-        no: _,
-        id,
-        draft,
-        status,
-        winner,
-        settled_at,
-        created_at,
-        updated_at,
-        published_at,
-    } = row;
-    id.write(sink);
-    draft.write(sink);
-    status.write(sink);
-    winner.write(sink);
-    settled_at.write(sink);
-    created_at.write(sink);
-    updated_at.write(sink);
-    published_at.write(sink);
-}
-
 impl Catalogue {
     fn read_category(
         &mut self,
-        index: usize,
+        place: usize,
         source: &mut impl ImageSource,
     ) -> Result<(), BadImage> {
-        let row = CategoryRow {
-            no: CategoryNo::next(index).ok_or(BadImage::Value("CategoryNo"))?,
-            id: Imaged::read(source)?,
-            name: Imaged::read(source)?,
-            slug: Imaged::read(source)?,
-        };
+        let row = CategoryRow::read_in_table(place, source)?;
         let ascends = self.categories.last().is_none_or(|last| last.id < row.id);
         hold(ascends, "category ids out of order")?;
         self.categories.push(row);
         Ok(())
     }
 
-    fn read_event(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+    fn read_event(&mut self, place: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
         let row = EventRow {
-            no: EventNo::next(index).ok_or(BadImage::Value("EventNo"))?,
+            no: EventNo::next(place).ok_or(BadImage::Value("EventNo"))?,
             id: Imaged::read(source)?,
             draft: Imaged::read(source)?,
             markets: Vec::new(),
@@ -127,18 +109,8 @@ impl Catalogue {
         Ok(())
     }
 
-    fn read_market(&mut self, index: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
-        let row = MarketRow {
-            no: MarketNo::next(index).ok_or(BadImage::Value("MarketNo"))?,
-            id: Imaged::read(source)?,
-            draft: Imaged::read(source)?,
-            status: Imaged::read(source)?,
-            winner: Imaged::read(source)?,
-            settled_at: Imaged::read(source)?,
-            created_at: Imaged::read(source)?,
-            updated_at: Imaged::read(source)?,
-            published_at: Imaged::read(source)?,
-        };
+    fn read_market(&mut self, place: usize, source: &mut impl ImageSource) -> Result<(), BadImage> {
+        let row = MarketRow::read_in_table(place, source)?;
         hold(self.markets.last().is_none_or(|last| last.id < row.id), "market ids out of order")?;
         self.check_categories(&row.draft.categories)?;
         if let Some(event) = row.draft.event {

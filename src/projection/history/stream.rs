@@ -6,7 +6,7 @@ use super::chain::Place;
 use super::pack::Desk;
 use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
 };
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
@@ -160,27 +160,6 @@ pub(in crate::projection) fn append(row: &[u8], bytes: &mut Vec<u8>) {
         bytes.reserve_exact((bytes.len() / 4).max(ROOM_STEP).max(row.len()));
     }
     bytes.extend_from_slice(row);
-}
-
-/// Packed rows: their length, and they.
-pub(in crate::projection) fn write_bytes(bytes: &[u8], sink: &mut impl ImageSink) {
-    write_count(bytes.len(), sink);
-    sink.put(bytes);
-}
-
-/// What [`write_bytes`] wrote. Memory is taken as bytes come.
-pub(in crate::projection) fn read_bytes(
-    source: &mut impl ImageSource,
-) -> Result<Vec<u8>, BadImage> {
-    const STEP: usize = 64 << 10;
-    let count = read_count(source)?;
-    let mut bytes = Vec::new();
-    while bytes.len() < count {
-        let had = bytes.len();
-        bytes.resize(count.min(had.saturating_add(STEP)), 0);
-        source.fill(bytes.get_mut(had..).unwrap_or_default())?;
-    }
-    Ok(bytes)
 }
 
 /// The streams of one kind, by the numbers of their owners.

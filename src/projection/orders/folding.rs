@@ -1,8 +1,6 @@
 //! What effects make of orders. The one that a record places is held apart until the record has
 //! said what comes of it; what is final is packed beside the rows of its page, or put there later.
 
-use std::cmp::Reverse;
-
 use super::page::{Ending, Terms, page_of, with_endings};
 use super::standing::Standing;
 use super::traders::Traders;
@@ -11,19 +9,13 @@ use crate::exchange::command::PlaceOrder;
 use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
 use crate::exchange::ids::{OrderNo, Token, UserNo};
 use crate::exchange::lifecycle::MarketStatus;
-use crate::exchange::units::{Lots, TimeMs};
+use crate::exchange::units::{Lots, Sequence, TimeMs};
 use crate::projection::Projection;
 use crate::projection::fault::{Fault, Faults, is_next};
 use crate::projection::fills::{FillRow, Fills, Liquidity};
 use crate::projection::history::pack::Desk;
 use crate::projection::history::stream::{Row, append};
 use crate::projection::history::{History, PageKey};
-
-/// Bytes of endings of orders on pages that were put away before: so many are kept until pages are
-/// changed, so that one change takes many.
-const LATE_BYTES_MAX: usize = 128 << 10;
-/// Pages that are changed at a time, those with the most endings: everybody waits for it.
-const LATE_PAGES: usize = 64;
 
 impl Orders {
     fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
@@ -233,30 +225,20 @@ impl Orders {
         self.desk.clear();
         Ending::of(&standing, reason).pack(place % rows, created_at, &mut self.desk);
         let (page, ending) = (place / rows, self.desk.row());
-        let endings = if page == owner.tail.page(rows) {
-            &mut owner.endings
+        if page == owner.tail.page(rows) {
+            append(ending, &mut owner.endings);
         } else {
-            self.late_bytes = self.late_bytes.saturating_add(ending.len());
-            self.late.entry((user, page)).or_default()
-        };
-        append(ending, endings);
+            self.late.add(user, page, |endings| append(ending, endings));
+        }
         Ok(())
     }
 
-    /// Puts endings on the pages where their orders are, once there are many.
-    fn put_late(&mut self) {
-        if self.late_bytes <= LATE_BYTES_MAX {
-            return;
-        }
-        let lengths = self.late.iter().map(|(page, endings)| (Reverse(endings.len()), *page));
-        let mut most: Vec<(Reverse<usize>, (UserNo, u32))> = lengths.collect();
-        if most.len() > LATE_PAGES {
-            most.select_nth_unstable(LATE_PAGES);
-            most.truncate(LATE_PAGES);
-        }
-        for (_, (user, page)) in most {
-            let late = self.late.remove(&(user, page)).unwrap_or_default();
-            self.late_bytes = self.late_bytes.saturating_sub(late.len());
+    /// Puts endings on the pages where their orders are, if many have gathered.
+    fn put_late(&mut self, after: Sequence) {
+        for _ in 0..self.late.due() {
+            let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
+                return;
+            };
             let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
             self.history.amend(key, |bytes| with_endings(bytes, &late));
         }
@@ -317,7 +299,7 @@ impl Projection for Orders {
     fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
         self.just_ended.clear();
         self.placed.clear();
-        self.put_late();
+        self.put_late(applied.sequence);
         for effect in applied.effects {
             faults.check(self.fold_effect(applied, effect));
         }

@@ -1,20 +1,22 @@
 //! Orders in the read model's image: those that stand whole, the newest of each user packed.
 
+use super::late::Late;
 use super::names::Names;
 use super::page::{OrderPage, Terms};
 use super::row::{OrderRow, OrderStatus};
 use super::standing::Standing;
 use super::traders::Traders;
 use super::{Orders, UserOrders};
-use crate::exchange::ids::{OrderNo, Token, UserNo};
+use crate::exchange::ids::{OrderNo, Token};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice, read_bytes, read_count,
+    write_bytes, write_count,
 };
 use crate::exchange::units::Sequence;
 use crate::projection::fills::Fills;
 use crate::projection::history::History;
 use crate::projection::history::chain::Chain;
-use crate::projection::history::stream::{Tail, read_bytes, write_bytes};
+use crate::projection::history::stream::Tail;
 use crate::projection::image::{NO_USER, Sizes, hold};
 
 imaged_choice!(OrderStatus { Open = 1, PartiallyFilled = 2, Filled = 3, Cancelled = 4 });
@@ -66,8 +68,7 @@ impl Orders {
     /// rest, and the newest of it.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Who looks at what the latest record did does so before the next.
-        let Orders { history: _, open, incoming: _, users, markets, late, late_bytes: _, .. } =
-            self;
+        let Orders { history: _, open, incoming: _, users, markets, late, .. } = self;
         let Orders { just_ended: _, placed: _, newest, fills, desk: _, .. } = self;
         newest.map_or(Sequence::ZERO, |no| no.0).write(sink);
         for own in users {
@@ -83,12 +84,7 @@ impl Orders {
         for traders in markets {
             traders.write(sink);
         }
-        write_count(late.len(), sink);
-        for ((user, page), endings) in late {
-            user.write(sink);
-            page.write(sink);
-            write_bytes(endings, sink);
-        }
+        late.write(sink);
         fills.write(sink);
     }
 
@@ -110,7 +106,7 @@ impl Orders {
         for _ in 0..sizes.markets {
             orders.markets.push(Traders::read(sizes, source)?);
         }
-        orders.read_late(sizes, source)?;
+        orders.late = Late::read(sizes, source)?;
         orders.fills = Fills::read(history, sizes, source)?;
         Ok(orders)
     }
@@ -131,20 +127,6 @@ impl Orders {
             hold(standing.place < own.tail.count(), "an open order after the newest")?;
             let added = self.open.add(no, &standing, Imaged::read(source)?);
             added.map_err(|_| BadImage::Contradiction("too many open orders"))?;
-        }
-        Ok(())
-    }
-
-    fn read_late(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
-        let mut before = None;
-        for _ in 0..read_count(source)? {
-            let (user, page) = (UserNo::read(source)?, u32::read(source)?);
-            sizes.has_user(user)?;
-            hold(before < Some((user, page)), "late endings out of order")?;
-            before = Some((user, page));
-            let endings = read_bytes(source)?;
-            self.late_bytes = self.late_bytes.saturating_add(endings.len());
-            self.late.insert((user, page), endings);
         }
         Ok(())
     }

@@ -5,10 +5,11 @@
 //! Runs that were merged are left where they are: a replay may merge them again.
 
 use crate::exchange::ids::{Token, UserNo};
-use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
+use crate::exchange::image::coding::{
+    BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
+};
 use crate::exchange::repeats::Fingerprint;
 use crate::projection::history::chain::Place;
-use crate::projection::history::stream::{read_bytes, write_bytes};
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 
 /// Names of a user that wait in memory until they are a run.

@@ -1,0 +1,148 @@
+//! Places: how many connections there may be at once, and which of them yield when all are taken.
+//! A connection that has never sent the whole head of a request may be one that never will: it
+//! gives its place to the next that comes, the oldest first. One that was heard keeps its place.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// All places.
+pub struct Places {
+    free: Arc<Semaphore>,
+    count: usize,
+    /// Those who may not have been heard yet, the oldest first. At most two a place.
+    unheard: VecDeque<Weak<Place>>,
+}
+
+/// A place that was taken.
+pub struct Taken {
+    /// The place, which is free again once this is gone.
+    pub place: Arc<Place>,
+    /// Comes when another takes it; fails once the connection was heard.
+    pub given: Receiver<()>,
+}
+
+/// A connection's place.
+pub struct Place {
+    heard: AtomicBool,
+    state: Mutex<State>,
+}
+
+enum State {
+    Unheard(OwnedSemaphorePermit, Sender<()>),
+    Heard { _permit: OwnedSemaphorePermit },
+    Given,
+}
+
+impl Places {
+    /// So many places, all free.
+    pub fn new(count: usize) -> Places {
+        Places { free: Arc::new(Semaphore::new(count)), count, unheard: VecDeque::new() }
+    }
+
+    /// A place for a new connection: a free one, or that of the oldest which was never heard.
+    pub fn take(&mut self) -> Option<Taken> {
+        let free = Arc::clone(&self.free).try_acquire_owned().ok();
+        let permit = free.or_else(|| self.given())?;
+        let (tells, given) = channel();
+        let state = Mutex::new(State::Unheard(permit, tells));
+        let place = Arc::new(Place { heard: AtomicBool::new(false), state });
+        if self.unheard.len() >= self.count.saturating_mul(2) {
+            self.unheard.retain(|place| place.upgrade().is_some_and(|place| !place.was_heard()));
+        }
+        self.unheard.push_back(Arc::downgrade(&place));
+        Some(Taken { place, given })
+    }
+
+    fn given(&mut self) -> Option<OwnedSemaphorePermit> {
+        while let Some(oldest) = self.unheard.pop_front() {
+            if let Some(permit) = oldest.upgrade().and_then(|place| place.give()) {
+                return Some(permit);
+            }
+        }
+        None
+    }
+}
+
+impl Place {
+    /// Notes that the connection was heard: it keeps its place. False if that is given already.
+    pub fn hear(&self) -> bool {
+        if self.was_heard() {
+            return true;
+        }
+        let mut state = self.state.lock();
+        *state = match std::mem::replace(&mut *state, State::Given) {
+            State::Given => return false,
+            State::Unheard(permit, _) => State::Heard { _permit: permit },
+            heard @ State::Heard { .. } => heard,
+        };
+        self.heard.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn was_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
+    }
+
+    /// Gives the place away, unless the connection was heard.
+    fn give(&self) -> Option<OwnedSemaphorePermit> {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut *state, State::Given) {
+            State::Unheard(permit, tells) => {
+                // It may be ending by itself.
+                tells.send(()).unwrap_or_default();
+                Some(permit)
+            }
+            kept => {
+                *state = kept;
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_that_was_never_heard_yields() {
+        let mut places = Places::new(3);
+        let mut first = places.take().unwrap();
+        let mut second = places.take().unwrap();
+        let mut third = places.take().unwrap();
+        assert!(first.place.hear() && first.place.hear());
+        let fourth = places.take().unwrap();
+        assert!(first.given.try_recv().is_err() && third.given.try_recv().is_err());
+        assert_eq!(second.given.try_recv(), Ok(()));
+        assert!(!second.place.hear(), "it has no place any more");
+        assert!(third.place.hear() && fourth.place.hear());
+        assert!(places.take().is_none(), "all were heard");
+        drop(second);
+        assert!(places.take().is_none(), "its place was given");
+        drop(first);
+        assert!(places.take().is_some());
+    }
+
+    #[test]
+    fn what_is_remembered_of_connections_is_bounded() {
+        let mut places = Places::new(4);
+        let silent = [places.take().unwrap(), places.take().unwrap()];
+        for number in 0..1000 {
+            let taken = places.take().unwrap();
+            assert!(number % 2 == 0 || taken.place.hear());
+            assert!(places.unheard.len() <= 8);
+        }
+        let kept = [places.take().unwrap(), places.take().unwrap()];
+        assert!(kept.iter().all(|taken| taken.place.hear()));
+        let mut last = Vec::new();
+        for mut silent in silent {
+            last.push(places.take().unwrap());
+            assert_eq!(silent.given.try_recv(), Ok(()));
+        }
+    }
+}

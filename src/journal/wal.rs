@@ -1,0 +1,327 @@
+//! The write-ahead log: the newest blocks, on disk before the store has them there. One write over
+//! bytes that stand already and one sync make a block durable; the store is given it too, and takes
+//! it to disk behind everybody's back, many blocks at a time.
+//!
+//! Two halves are filled in turn. A half is written over only when the store has on disk what
+//! stands in it, so that together they hold all that the store may still lack.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::block::{self, Block, MAGIC, RawBlock};
+use super::marker::Witness;
+use crate::exchange::units::Sequence;
+
+/// Bytes of a half: some thousands of orders, which the store takes to disk in a few milliseconds.
+const HALF_BYTES: usize = 1 << 20;
+/// Written over the beginning of a half that is to hold nothing.
+const NOTHING: [u8; MAGIC.len()] = [0; MAGIC.len()];
+
+const _: () = assert!(HALF_BYTES >= block::BLOCK_BYTES_MAX);
+
+/// The log's file, and where in it the next block goes.
+#[derive(Debug)]
+pub struct Wal {
+    file: File,
+    /// Where the half that is being filled begins.
+    half: usize,
+    /// Bytes of it that hold blocks.
+    used: usize,
+    /// Put and not written yet.
+    waiting: Vec<u8>,
+}
+
+impl Wal {
+    /// Opens the log, and makes one where there is none. What stands in it is not known to be
+    /// anywhere else: [`clear`](Wal::clear) comes before the first block is put.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(path: &Path) -> io::Result<Wal> {
+        let options = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        Ok(Wal { file: options?, half: 0, used: 0, waiting: Vec::new() })
+    }
+
+    /// Whether a block fits into the half that is being filled.
+    pub const fn has_room(&self, block: &[u8]) -> bool {
+        self.used.saturating_add(self.waiting.len()).saturating_add(block.len()) <= HALF_BYTES
+    }
+
+    /// Goes on in the other half, over what stands there: the store must have it on disk by now.
+    pub const fn turn(&mut self) {
+        self.half = HALF_BYTES.saturating_sub(self.half);
+        self.used = 0;
+    }
+
+    /// Takes a block, for which there is room, to be written next.
+    pub fn put(&mut self, block: &[u8]) {
+        self.waiting.extend_from_slice(block);
+    }
+
+    /// Writes what was put.
+    ///
+    /// # Errors
+    /// The system's. Parts may have been written.
+    pub fn write(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.waiting, wide(self.half.saturating_add(self.used)))?;
+        self.used = self.used.saturating_add(self.waiting.len());
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Returns once what was written is on disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Has the log hold nothing, on disk too: the store has all of it on disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn clear(&mut self) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        for half in [0, HALF_BYTES].into_iter().map(wide).filter(|half| *half < length) {
+            self.file.write_all_at(&NOTHING, half)?;
+        }
+        (self.half, self.used) = (0, 0);
+        self.waiting.clear();
+        self.sync()
+    }
+}
+
+/// The blocks that a log holds, a chain; none where there is no log. What a crash left half written
+/// ends it, as the rest of an older chain does that was being written over.
+///
+/// # Errors
+/// The system's.
+pub fn read(path: &Path) -> io::Result<Vec<Block>> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let (one, other) = bytes.split_at(bytes.len().min(HALF_BYTES));
+    let (mut older, mut newer) = (chain(one), chain(other));
+    if older.last().map(Block::last) > newer.last().map(Block::last) {
+        std::mem::swap(&mut older, &mut newer);
+    }
+    // Where they do not meet, the older one is a rest, and the store has what it holds.
+    let meet = match (older.last(), newer.first()) {
+        (Some(last), Some(first)) => first.follows(&last.head()).is_ok(),
+        (None | Some(_), None) | (None, Some(_)) => false,
+    };
+    if !meet {
+        return Ok(newer);
+    }
+    older.append(&mut newer);
+    Ok(older)
+}
+
+/// The sound blocks at the beginning of `bytes`, each of which follows the one before it.
+fn chain(bytes: &[u8]) -> Vec<Block> {
+    let mut chain: Vec<Block> = Vec::new();
+    let mut rest = bytes;
+    loop {
+        let whole = block::block_bytes(rest).ok().and_then(|length| rest.split_at_checked(length));
+        let Some((whole, after)) = whole else { return chain };
+        let Ok(block) = RawBlock::new(whole.to_vec()).decode() else { return chain };
+        if chain.last().is_some_and(|last| block.follows(&last.head()).is_err()) {
+            return chain;
+        }
+        chain.push(block);
+        rest = after;
+    }
+}
+
+/// The block that the store must have on disk: the one before those of the log, which it need not
+/// have. Without any there it is the one acknowledged last.
+pub fn must_be_stored(log: &[Block], acknowledged: Witness) -> Witness {
+    let Some(first) = log.first() else { return acknowledged };
+    let is_it =
+        |block: &Block| block.last() == acknowledged.last && block.hash() == acknowledged.hash;
+    // The witness may lag. What it knows and the log does not have must be in the store.
+    if acknowledged.last < first.first() || log.iter().any(is_it) {
+        let last = Sequence::new(first.first().get().saturating_sub(1));
+        return Witness { last, hash: first.previous() };
+    }
+    acknowledged
+}
+
+fn wide(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop
+
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::exchange::command::{Command, Record};
+    use crate::exchange::results::Results;
+    use crate::exchange::units::TimeMs;
+    use crate::journal::Journal;
+    use crate::journal::block::{BlockBuilder, Head};
+    use crate::journal::sled::{SledJournal, WAL_FILE};
+    use crate::journal::store::OpenError;
+
+    /// Enough to begin each half several times.
+    const BLOCKS: usize = 102;
+    const FILES: [&str; 3] = ["refused", "witness", WAL_FILE];
+
+    fn block_after(head: &Head, text_bytes: usize) -> Block {
+        let mut builder = BlockBuilder::new(head);
+        let name = "x".repeat(text_bytes);
+        let command = Command::CreateUser { profile_name: name, profile_pic: String::new() };
+        let (sequence, time) = (head.sequence.next(), TimeMs::default());
+        builder.push(Record { sequence, time, once: None, command }).unwrap();
+        builder.build(Results::NONE).unwrap()
+    }
+
+    fn copy_files(from: &Path, to: &Path, names: &[&str]) {
+        for name in names {
+            fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+
+    fn copy_store(from: &Path, to: &Path) {
+        fs::create_dir_all(to.join("journal/blobs")).unwrap();
+        for entry in fs::read_dir(from.join("journal")).unwrap().map(Result::unwrap) {
+            // sled replaces its snapshots while it runs.
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                let copied = fs::copy(entry.path(), to.join("journal").join(entry.file_name()));
+                drop(copied);
+            }
+        }
+    }
+
+    /// Directories as they were after so many blocks, with the server running.
+    struct Moments {
+        root: tempfile::TempDir,
+        taken: Vec<(usize, Head)>,
+    }
+
+    impl Moments {
+        fn at(&self, blocks: usize) -> PathBuf {
+            self.root.path().join(blocks.to_string())
+        }
+
+        fn take() -> Moments {
+            let root = tempfile::tempdir().unwrap();
+            let mut moments = Moments { root, taken: Vec::new() };
+            let live = moments.root.path().join("live");
+            let (mut journal, _) = SledJournal::open(&live).unwrap();
+            for count in 1..=BLOCKS {
+                let text_bytes = [10, 50_000, 30_000][count % 3];
+                let block = block_after(journal.head(), text_bytes);
+                journal.append(block).unwrap();
+                if count % 17 == 0 {
+                    let copy = moments.at(count);
+                    copy_store(&live, &copy);
+                    copy_files(&live, &copy, &FILES);
+                    moments.taken.push((count, *journal.head()));
+                }
+            }
+            moments
+        }
+
+        /// sled's files of one moment with the small ones of two others.
+        fn mixed(&self, store: usize, witness: usize, log: usize) -> tempfile::TempDir {
+            let mixed = tempfile::tempdir().unwrap();
+            copy_store(&self.at(store), mixed.path());
+            copy_files(&self.at(log), mixed.path(), &["refused", WAL_FILE]);
+            copy_files(&self.at(witness), mixed.path(), &["witness"]);
+            mixed
+        }
+    }
+
+    /// Where a directory's journal ends, if it opens; every block of it can be read then.
+    fn opened(data: &Path) -> Result<Head, OpenError> {
+        let (journal, recovered) = SledJournal::open_existing(data)?;
+        let read = journal.read(Sequence::new(1)).map(Result::unwrap).count();
+        assert_eq!(u64::try_from(read), Ok(recovered.head.sequence.get()));
+        Ok(recovered.head)
+    }
+
+    #[test]
+    fn whatever_sled_had_on_disk_no_acknowledged_block_goes_missing_unnoticed() {
+        let moments = Moments::take();
+        let (mut begun, mut caught_up, mut refused) = (0, 0, 0);
+        for (index, (log, head)) in moments.taken.iter().enumerate() {
+            let held = read(&moments.at(*log).join(WAL_FILE)).unwrap();
+            assert_eq!(held.last().map(Block::head), Some(*head));
+            begun += usize::from(held.len() < *log);
+            let stores = &moments.taken[index.saturating_sub(1)..=index];
+            for (store, _) in moments.taken.first().into_iter().chain(stores) {
+                // The witness reaches the disk late: it may be as old as sled's files.
+                for witness in [log, store] {
+                    let mixed = moments.mixed(*store, *witness, *log);
+                    match opened(mixed.path()) {
+                        Ok(found) => {
+                            assert_eq!(found, *head, "{store} {witness} {log}");
+                            caught_up += usize::from(store < log);
+                        }
+                        Err(OpenError::Torn { .. } | OpenError::Short { .. }) if store < log => {
+                            refused += 1;
+                        }
+                        Err(error) => panic!("{store} {witness} {log}: {error}"),
+                    }
+                }
+            }
+        }
+        assert!(begun > 0 && caught_up > 0 && refused > 0, "{begun} {caught_up} {refused}");
+    }
+
+    #[test]
+    fn closed_in_order_a_journal_is_whole_without_its_log() {
+        let data = tempfile::tempdir().unwrap();
+        let (mut journal, _) = SledJournal::open(data.path()).unwrap();
+        for _ in 0..BLOCKS / 3 {
+            journal.append(block_after(journal.head(), 50_000)).unwrap();
+        }
+        let head = *journal.head();
+        drop(journal);
+        assert!(read(&data.path().join(WAL_FILE)).unwrap().is_empty());
+        fs::remove_file(data.path().join(WAL_FILE)).unwrap();
+        assert_eq!(opened(data.path()), Ok(head));
+    }
+
+    #[test]
+    fn a_log_that_is_cut_or_changed_anywhere_never_shortens_the_journal_unnoticed() {
+        let moments = Moments::take();
+        let (last, head) = moments.taken[5];
+        let whole = fs::read(moments.at(last).join(WAL_FILE)).unwrap();
+        let (mut kept, mut refused) = (0, 0);
+        for place in (0..whole.len()).step_by(200_003).chain([0, 7, HALF_BYTES, whole.len() - 1]) {
+            for cut in [false, true] {
+                let mut damaged = whole.clone();
+                if cut {
+                    damaged.truncate(place);
+                } else {
+                    damaged[place] ^= 0x10;
+                }
+                let mixed = moments.mixed(last, last, last);
+                fs::write(mixed.path().join(WAL_FILE), &damaged).unwrap();
+                match opened(mixed.path()) {
+                    Ok(found) => {
+                        assert_eq!(found, head, "{place} {cut}");
+                        kept += 1;
+                    }
+                    Err(OpenError::Torn { .. } | OpenError::Short { .. }) => {
+                        refused += 1;
+                        let left = fs::read(mixed.path().join(WAL_FILE)).unwrap();
+                        assert!(left == damaged, "{place} {cut}: what salvage needs is gone");
+                    }
+                    Err(error) => panic!("{place} {cut}: {error}"),
+                }
+            }
+        }
+        assert!(kept > 0 && refused > 0, "{kept} {refused}");
+    }
+}
