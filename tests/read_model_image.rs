@@ -401,7 +401,7 @@ fn an_image_cut_short_or_gone_on_is_refused() {
     assert_eq!(restored(&[&image[..], &[0]].concat()).unwrap_err(), BadImage::Trailing);
     let mut later = image;
     later[0] += 1;
-    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(2));
+    assert_eq!(restored(&later).unwrap_err(), BadImage::Version(3));
 }
 
 /// Every bit of an image means something: turned over, it is refused or is another model.

@@ -1,6 +1,6 @@
 //! What one command costs, part by part, on one thread without a disk: the book alone, the exchange
 //! on real flow, the same with its results hashed, a journal of it read, and replayed, 100,000
-//! markets; and the memory of a resting order and of a quiet market.
+//! markets; folding for readers; and the memory of a resting order and of a quiet market.
 //!
 //! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
 //! must not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
@@ -9,6 +9,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
 mod book;
+mod fold;
 mod memory;
 mod mix;
 
@@ -33,7 +34,19 @@ use openoutcry::journal::replay::{self, Replayer};
 use mix::Script;
 
 /// Rows in the order in which they are printed.
-const ROWS: [&str; 8] = ["book", "flow", "results", "read", "replay", "zipf", "resting", "quiet"];
+const ROWS: [&str; 11] = [
+    "book",
+    "flow",
+    "results",
+    "read",
+    "replay",
+    "zipf",
+    "folding",
+    "folding-zipf",
+    "folding-batches",
+    "resting",
+    "quiet",
+];
 /// How often a row is measured; the best and the middle are told.
 const RUNS: usize = 9;
 /// How often the market of the book row is played, each time anew.
@@ -85,6 +98,9 @@ fn measure(row: &str, runs: usize) {
             replay::replay(blocks, &mut Replayer::new(), |_, _| ()).expect("a sound journal");
         }),
         "zipf" => on_exchange(row, runs, &mix::zipf(), apply),
+        "folding" => fold::fold(row, runs, &flow()),
+        "folding-zipf" => fold::fold(row, runs, &mix::zipf()),
+        "folding-batches" => fold::fold(row, runs, &mix::batches()),
         "resting" => memory::resting(),
         "quiet" => memory::quiet(),
         unknown => panic!("no row is called {unknown}"),

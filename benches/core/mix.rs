@@ -1,4 +1,5 @@
-//! Orders for 100,000 markets, by Zipf's law: the k-th market gets 1/k of what the first one gets.
+//! Orders for 100,000 markets, by Zipf's law: the k-th market gets 1/k of what the first one gets;
+//! and batches as the row of batches of `benches/http` sends them.
 
 use openoutcry::exchange::catalogue::{MarketDraft, Outcome};
 use openoutcry::exchange::command::{Command, PlaceOrder, Record, Side, TimeInForce, Wording};
@@ -16,6 +17,13 @@ const COMMANDS: usize = 1_000_000;
 const PLACES_OF_100: u64 = 51;
 /// Those that take; the others cancel.
 const TAKES_OF_100: u64 = 3;
+
+/// Traders of the row of batches.
+const BATCHERS: u32 = 16;
+/// Orders of a batch.
+const BATCH_ORDERS: u32 = 100;
+/// Batches of the row.
+const BATCHES: u32 = 4_000;
 
 /// What a row plays.
 #[derive(Debug, Clone)]
@@ -135,6 +143,31 @@ pub fn zipf() -> Script {
             standing.push((UserNo(user), OrderNo(Sequence::new(number))));
         }
         commands.push(Command::PlaceOrder(terms));
+    }
+    Script { records: records(commands), opening_count }
+}
+
+/// Batches of traders in no order: bids over twenty prices, which rest, and every fourth an order
+/// that takes somewhat more than was offered. Every other trader buys no.
+pub fn batches() -> Script {
+    let mut commands = opening(BATCHERS, 1);
+    let opening_count = commands.len();
+    let mut draw = Draw::new(88_172_645_463_325_252);
+    for _ in 0..BATCHES {
+        let user = u32::try_from(draw.below(u64::from(BATCHERS))).expect("a number");
+        let outcome = if user.is_multiple_of(2) { Outcome::Yes } else { Outcome::No };
+        let wording = Wording { outcome, side: Side::Buy };
+        for k in 0..BATCH_ORDERS {
+            let takes = k % 4 == 3;
+            let price = if takes { 70 } else { 30 + (user / 2 + k) % 20 };
+            let price = Tick::new(u8::try_from(price).expect("a price")).expect("a price");
+            let quantity = Lots::contracts(if takes { 36 } else { 10 });
+            let mut terms = PlaceOrder::plain(UserNo(user), MarketNo(0), wording, price, quantity);
+            if takes {
+                terms.time_in_force = TimeInForce::ImmediateOrCancel;
+            }
+            commands.push(Command::PlaceOrder(terms));
+        }
     }
     Script { records: records(commands), opening_count }
 }

@@ -18,11 +18,15 @@ const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Where pages go in the end.
 pub trait Store: Send + Sync + 'static {
-    /// Stores a page, or says somewhere that it could not.
-    fn store(&self, key: PageKey, page: &[u8]);
+    /// Stores pages, or says somewhere that it could not.
+    fn store(&self, pages: &Pages);
+
+    /// Does what the store has put off, on the thread that nobody waits for.
+    fn tidy(&self);
 }
 
-type Pages = BTreeMap<PageKey, Box<[u8]>>;
+/// Pages by their keys.
+pub type Pages = BTreeMap<PageKey, Box<[u8]>>;
 
 /// Pages that wait, and those being stored.
 #[derive(Debug, Default)]
@@ -65,12 +69,13 @@ impl<S: Store> Backlog<S> {
     }
 
     /// Puts a page there, whatever stood under its key.
-    pub fn put(&self, key: PageKey, page: &[u8]) {
+    pub fn put(&self, key: PageKey, page: Vec<u8>) {
+        let length = page.len();
         let full = {
             let mut waiting = self.waiting.lock();
             let before = waiting.new.insert(key, page.into());
             let before = before.map_or(0, |page| page.len());
-            waiting.new_bytes = waiting.new_bytes.saturating_add(page.len()).saturating_sub(before);
+            waiting.new_bytes = waiting.new_bytes.saturating_add(length).saturating_sub(before);
             waiting.new_bytes > WAITING_BYTES_MAX
         };
         if full {
@@ -97,9 +102,7 @@ impl<S: Store> Backlog<S> {
             waiting.taken = Arc::new(std::mem::take(&mut waiting.new));
             Arc::clone(&waiting.taken)
         };
-        for (key, page) in &*taken {
-            self.store.store(*key, page);
-        }
+        self.store.store(&taken);
         self.waiting.lock().taken = Arc::default();
         drop(turn);
     }
@@ -111,6 +114,7 @@ fn run<S: Store>(told: &Receiver<()>, backlog: &Weak<Backlog<S>>) {
         std::thread::sleep(GATHER);
         let Some(backlog) = backlog.upgrade() else { return };
         backlog.drain();
+        backlog.store.tidy();
     }
 }
 
@@ -123,9 +127,11 @@ mod tests {
     struct Kept(Mutex<Vec<(PageKey, Vec<u8>)>>);
 
     impl Store for Kept {
-        fn store(&self, key: PageKey, page: &[u8]) {
-            self.0.lock().push((key, page.to_vec()));
+        fn store(&self, pages: &Pages) {
+            self.0.lock().extend(pages.iter().map(|(key, page)| (*key, page.to_vec())));
         }
+
+        fn tidy(&self) {}
     }
 
     const fn key(page: u64) -> PageKey {
@@ -136,7 +142,7 @@ mod tests {
     fn a_page_is_found_on_its_way_and_stored_as_it_was_last() {
         let backlog = Backlog::start(Kept::default());
         for (page, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
-            backlog.put(key(page), bytes.as_bytes());
+            backlog.put(key(page), bytes.into());
             let found = backlog.get(key(page)).or_else(|| {
                 let stored = backlog.store().0.lock();
                 stored.iter().rev().find(|(other, _)| *other == key(page)).map(|(_, b)| b.clone())
@@ -157,7 +163,7 @@ mod tests {
         let backlog = Backlog::start(Kept::default());
         let page = vec![0; 1 << 20];
         for number in 0..64 {
-            backlog.put(key(number), &page);
+            backlog.put(key(number), page.clone());
             assert!(backlog.waiting.lock().new_bytes <= WAITING_BYTES_MAX);
         }
         backlog.drain();

@@ -174,7 +174,7 @@ mod tests {
     struct Rotten;
 
     impl Shelf for Rotten {
-        fn put(&self, _: PageKey, _: &[u8]) {
+        fn put(&self, _: PageKey, _: Vec<u8>) {
             panic!("expected by this test");
         }
 

@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::backlog::{Backlog, Store};
+use super::backlog::{self, Backlog, Store};
 use crate::exchange::units::Sequence;
-use crate::journal::pages::PageStore;
+use crate::journal::pages::{NAME_BYTES, PageStore};
 use crate::journal::snapshot::Point;
 use crate::journal::store::{Step, StoreError};
 use crate::projection::history::shelf::Shelf;
-use crate::projection::history::{History, HistoryError, PageKey, ROWS_PER_PAGE};
+use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
 
 /// Bytes put on the shelf after which they are synced. A journal on the same disk waits for what
 /// stands before it, so it must never be much.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;
-/// First byte of the keys of what is vouched for; those of pages begin with higher ones.
-const VOUCHED: u8 = 0;
+
+// A key ends with the number of the page.
+const _: () = assert!(KEY_BYTES == NAME_BYTES);
 
 /// Why history up to a record cannot be vouched for.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,8 @@ struct Kept {
     /// Bytes put there since the last sync.
     unsynced: AtomicU64,
     failed: AtomicBool,
+    /// Whether what comes may be there already.
+    replaying: AtomicBool,
 }
 
 impl HistoryStore {
@@ -76,7 +79,8 @@ impl HistoryStore {
             PageStore::open(data)
         })?;
         let (folded, unsynced) = (AtomicU64::new(0), AtomicU64::new(0));
-        let kept = Kept { pages, folded, unsynced, failed: AtomicBool::new(false) };
+        let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
+        let kept = Kept { pages, folded, unsynced, failed, replaying };
         Ok(HistoryStore { backlog: Backlog::start(kept), rows })
     }
 
@@ -104,20 +108,9 @@ impl HistoryStore {
         Sequence::new(self.kept().folded.load(Ordering::Acquire))
     }
 
-    /// Has what was put here on disk, if it is much by now.
-    ///
-    /// # Errors
-    /// The store's.
-    pub fn sync_much(&self) -> Result<(), StoreError> {
-        if self.kept().unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
-            return Ok(());
-        }
-        self.sync()
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        self.kept().unsynced.store(0, Ordering::Release);
-        self.kept().pages.sync()
+    /// Notes that what comes from now on is new.
+    pub fn caught_up(&self) {
+        self.kept().replaying.store(false, Ordering::Release);
     }
 
     /// Has all pages of the records up to a snapshot's on disk, and remembers that they are those
@@ -130,15 +123,15 @@ impl HistoryStore {
         if self.kept().failed.load(Ordering::Acquire) {
             return Err(NotVouched::Failed);
         }
-        self.sync()?;
-        self.kept().pages.put(&vouched_key(point.sequence), &point.chain.0)?;
-        self.sync()?;
+        self.kept().sync()?;
+        self.kept().pages.vouch(&vouched_key(point.sequence), &point.chain.0)?;
+        self.kept().sync()?;
         Ok(())
     }
 
     /// Whether the pages up to a snapshot's record are here.
     pub fn vouches(&self, point: &Point) -> bool {
-        let found = self.kept().pages.get(&vouched_key(point.sequence));
+        let found = self.kept().pages.vouched(&vouched_key(point.sequence));
         found.is_ok_and(|chain| chain.is_some_and(|chain| chain == point.chain.0))
     }
 
@@ -149,15 +142,16 @@ impl HistoryStore {
     }
 }
 
-fn vouched_key(sequence: Sequence) -> [u8; 9] {
-    let mut key = [VOUCHED; 9];
-    for (to, from) in key.iter_mut().skip(1).zip(sequence.get().to_be_bytes()) {
-        *to = from;
-    }
-    key
+const fn vouched_key(sequence: Sequence) -> [u8; 8] {
+    sequence.get().to_be_bytes()
 }
 
 impl Kept {
+    fn sync(&self) -> Result<(), StoreError> {
+        self.unsynced.store(0, Ordering::Release);
+        self.pages.sync()
+    }
+
     fn fail(&self, error: &dyn std::fmt::Display) {
         if !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
@@ -170,19 +164,31 @@ impl Kept {
 }
 
 impl Store for Kept {
-    fn store(&self, key: PageKey, bytes: &[u8]) {
-        match self.pages.put(&key.bytes(), bytes) {
-            Ok(()) => {
-                let put = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-                self.unsynced.fetch_add(put, Ordering::AcqRel);
-            }
+    fn store(&self, pages: &backlog::Pages) {
+        let pages = pages.iter().map(|(key, page)| (key.bytes(), &**page));
+        let put = if self.replaying.load(Ordering::Acquire) {
+            self.pages.put_again(pages)
+        } else {
+            self.pages.put(pages)
+        };
+        match put {
+            Ok(bytes) => drop(self.unsynced.fetch_add(bytes, Ordering::AcqRel)),
             Err(error) => self.fail(&error),
+        }
+    }
+
+    fn tidy(&self) {
+        if self.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
+            return;
+        }
+        if let Err(error) = self.sync() {
+            tracing::warn!(%error, "history could not be synced");
         }
     }
 }
 
 impl Shelf for Backlog<Kept> {
-    fn put(&self, key: PageKey, bytes: &[u8]) {
+    fn put(&self, key: PageKey, bytes: Vec<u8>) {
         Backlog::put(self, key, bytes);
     }
 

@@ -4,6 +4,9 @@
 //! a record whose results the matcher has posted, and must come to the same results. Only then is
 //! what it came to written. The matcher and the sequencer never wait for it, and whatever goes
 //! wrong here is said and counted, and the venue goes on.
+//!
+//! A venue at its peak has no core to spare for going through everything twice: then a snapshot is
+//! put off until it is quieter, or until so much has come that a start would take too long.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -29,6 +32,10 @@ use crate::journal::snapshot::{Kind, Point, SnapshotUnwritten};
 
 /// How often it looks how far the matcher has come.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Records between two looks that are many: over 20,000 a second.
+const BUSY_RECORDS: u64 = 2_000;
+/// How many times the usual number of records may lie between two snapshots of a busy venue.
+const PUT_OFF_TIMES_MAX: u64 = 8;
 /// How often it looks whether the running read model has come as far as the matcher was: it is
 /// behind by a block, unless it has halted.
 const FOLDED_LOOKS_MAX: u32 = 100;
@@ -161,15 +168,15 @@ pub struct Snapshotter {
 impl Snapshotter {
     /// Takes snapshots until told to end.
     pub fn run(mut self) {
+        let mut seen = self.due.results().through;
         loop {
             let live = self.due.results();
-            if live.through.get() >= self.last.get().saturating_add(self.every.get()) {
+            let since = |before: Sequence| live.through.get().saturating_sub(before.get());
+            if is_time(self.every, since(self.last), since(seen)) {
                 self.last = live.through;
                 self.attempt(live);
             }
-            if let Err(error) = self.history.sync_much() {
-                tracing::warn!(%error, "history could not be synced");
-            }
+            seen = live.through;
             if self.pace.wait(LOOK_EVERY).is_err() {
                 return;
             }
@@ -280,5 +287,34 @@ impl Snapshotter {
         let written = folder.write(kind, point, |out| fill(&mut Paced { stream: out, pace }));
         let ended = self.pace.ended();
         written.map_err(|unwritten| ended.map_or_else(Into::into, |()| unwritten.into()))
+    }
+}
+
+/// Whether a snapshot is to be taken, when so many records came since the last one, and so many
+/// since the last look.
+const fn is_time(every: NonZeroU64, since: u64, lately: u64) -> bool {
+    let every = every.get();
+    let quiet = lately <= BUSY_RECORDS;
+    since >= every && (quiet || since >= every.saturating_mul(PUT_OFF_TIMES_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_venue_puts_its_snapshots_off_and_not_for_ever() {
+        let every = NonZeroU64::new(10_000).unwrap();
+        for (since, lately, taken) in [
+            (9_999, 0, false),
+            (10_000, 0, true),
+            (10_000, BUSY_RECORDS, true),
+            (10_000, BUSY_RECORDS + 1, false),
+            (79_999, 50_000, false),
+            (80_000, 50_000, true),
+            (u64::MAX, 50_000, true),
+        ] {
+            assert_eq!(is_time(every, since, lately), taken, "{since} {lately}");
+        }
     }
 }

@@ -176,6 +176,9 @@ pub fn start_metered<J: Journal + 'static>(
         started => started,
     };
     let (mut running, due) = started.map_err(|not| not.error)?;
+    if let Some(history) = &history {
+        history.caught_up();
+    }
     if let (Some(Snapshots { folder, every: Some(every) }), Some(history)) = (snapshots, history) {
         let (ends, ending) = bounded(0);
         let board = Arc::clone(&running.engine.0.snapshots);

@@ -1,32 +1,54 @@
-//! Pages of others beside the journal: bytes under keys, in a sled of their own. Nothing here is
-//! the truth, all of it can be made again from the journal; so a page that was lost or changed is
-//! told of when it is read, and nothing is done to prevent it but a checksum.
+//! Pages of others beside the journal: bytes under names. Nothing here is the truth, all of it can
+//! be made again from the journal; so a page that was lost or changed is told of when it is read,
+//! and nothing is done to prevent it but a checksum.
+//!
+//! Pages stand one after the other in a file that only grows; a sled of their own leads to them. It
+//! leads to nothing that is not on disk: where pages are that were put since the last sync is in
+//! memory. A page that is put again leaves the bytes before where they are.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::sled::sync_names;
 use super::store::{Step, StoreError};
-use super::tree::{Shape, caught, open_db, weigh};
+use super::tree::{Shape, caught, open_db};
+
+mod places;
+
+use places::{Group, Place};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
 /// Stands in the folder once a page was found lost or damaged.
 const DAMAGED_FILE: &str = "damaged";
-/// sled's tree that holds the pages.
-const TREE: &str = "pages";
-/// sled moves leaves over a quarter of a segment to files that it never syncs. A leaf has at most
-/// 32 pages of a few kilobytes each.
-const SEGMENT_BYTES: usize = 4 << 20;
-/// sled's page cache: the leaves that are read and written most.
-const CACHE_BYTES: u64 = 16 << 20;
-/// Bytes of a page for which its leaf is accessed once more, see [`weigh`].
-const BYTES_PER_ACCESS: usize = 256;
-/// Bytes of the checksum after each page.
-const CHECKSUM_BYTES: usize = 4;
+/// The file of the pages themselves.
+const PAGES_FILE: &str = "pages";
+/// sled's tree that says where pages are.
+const TREE: &str = "places";
+/// sled's tree of what is vouched for.
+const VOUCHED_TREE: &str = "vouched";
+/// sled's segments, which it also fills in memory. A leaf has at most 16 groups of some hundred
+/// bytes: far from the quarter of a segment over which sled puts it into a file that it never
+/// syncs. It opens nothing that has segments of another length, as when the pages were in it.
+const SEGMENT_BYTES: usize = 512 << 10;
+/// sled's page cache: where the pages are that are read and written most.
+const CACHE_BYTES: u64 = 4 << 20;
+/// Bytes that are written at once.
+const WRITE_BYTES: usize = 256 << 10;
+/// Pages whose places are in memory at most: whoever puts more has them synced.
+const NEW_MAX: usize = 1 << 16;
+
+/// Bytes of a page's name.
+pub const NAME_BYTES: usize = 13;
+
+/// A page's name. The last eight bytes are a number: where the pages of numbers next to each other
+/// are is kept together.
+pub type Name = [u8; NAME_BYTES];
 
 /// A data directory's pages.
 #[derive(Debug)]
@@ -35,13 +57,36 @@ pub struct PageStore {
     open: RwLock<Option<Open>>,
 }
 
-/// sled, and its file.
+/// sled, and the files.
 #[derive(Debug)]
 struct Open {
     // Fields are dropped in this order.
-    pages: sled::Tree,
+    places: sled::Tree,
+    vouched: sled::Tree,
     _db: sled::Db,
-    file: File,
+    places_file: File,
+    pages: File,
+    lately: Mutex<Lately>,
+    /// Held by whoever syncs.
+    turn: Mutex<()>,
+}
+
+type Places = BTreeMap<Name, Place>;
+
+/// Where what was put lately is.
+#[derive(Debug, Default)]
+struct Lately {
+    /// Bytes of the file.
+    end: u64,
+    new: Places,
+    /// On their way to sled.
+    syncing: Arc<Places>,
+}
+
+impl Lately {
+    fn place(&self, name: &Name) -> Option<Place> {
+        self.new.get(name).or_else(|| self.syncing.get(name)).copied()
+    }
 }
 
 impl PageStore {
@@ -59,12 +104,19 @@ impl PageStore {
         let dir = PageStore::folder(data);
         let opening = |error: io::Error| StoreError::new(Step::Open, error);
         let db = open_db(&dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
-        let pages = caught(Step::Open, || db.open_tree(TREE))?;
-        let file = File::open(dir.join("db")).map_err(opening)?;
+        let tree = |name| caught(Step::Open, || db.open_tree(name));
+        let (places, vouched) = (tree(TREE)?, tree(VOUCHED_TREE)?);
+        let places_file = File::open(dir.join("db")).map_err(opening)?;
+        let mut kept = File::options();
+        let kept = kept.create(true).truncate(false).read(true).write(true);
+        let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
+        let end = pages.metadata().map_err(opening)?.len();
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let open = RwLock::new(Some(Open { pages, _db: db, file }));
-        Ok(PageStore { dir, open })
+        let lately = Mutex::new(Lately { end, ..Lately::default() });
+        let turn = Mutex::new(());
+        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn };
+        Ok(PageStore { dir, open: RwLock::new(Some(open)) })
     }
 
     /// Takes the pages of a data directory away.
@@ -103,42 +155,69 @@ impl PageStore {
         call(open.as_ref().ok_or_else(|| StoreError::new(step, "the pages are closed"))?)
     }
 
-    /// Puts a page there, whatever stood under its key. It is on disk after the next
-    /// [`sync`](PageStore::sync).
+    /// Puts pages there, whatever stood under their names; gives how many bytes were written. They
+    /// are on disk after the next [`sync`](PageStore::sync).
     ///
     /// # Errors
-    /// The store's.
-    pub fn put(&self, key: &[u8], page: &[u8]) -> Result<(), StoreError> {
-        let mut bytes = Vec::with_capacity(page.len().saturating_add(CHECKSUM_BYTES));
-        bytes.extend_from_slice(page);
-        bytes.extend_from_slice(&checksum(key, page));
-        let weight = bytes.len() / BYTES_PER_ACCESS;
+    /// The store's. Some pages may be there all the same.
+    pub fn put<'a>(
+        &self,
+        pages: impl Iterator<Item = (Name, &'a [u8])>,
+    ) -> Result<u64, StoreError> {
+        self.on(Step::Put, |open| open.put(pages))
+    }
+
+    /// Puts those of these pages there that are not there already, as [`put`](PageStore::put) does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put_again<'a>(
+        &self,
+        pages: impl Iterator<Item = (Name, &'a [u8])>,
+    ) -> Result<u64, StoreError> {
         self.on(Step::Put, |open| {
-            caught(Step::Put, || {
-                open.pages.insert(key, bytes)?;
-                weigh(&open.pages, key, weight)
-            })
+            open.put(pages.filter(|(name, page)| {
+                let there = open.place(name).ok().flatten();
+                there.is_none_or(|there| !there.may_have(name, page))
+            }))
         })
     }
 
-    /// The page under a key, if there is one.
+    /// The page of a name, if there is one.
     ///
     /// # Errors
     /// The store's, or that the page is not as it was put there.
-    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let found = self.on(Step::Read, |open| {
-            caught(Step::Read, || {
-                let found = open.pages.get(key)?;
-                let weight = found.as_ref().map_or(0, |bytes| bytes.len() / BYTES_PER_ACCESS);
-                weigh(&open.pages, key, weight)?;
-                Ok(found)
-            })
-        })?;
-        let Some(bytes) = found else { return Ok(None) };
-        match bytes.split_last_chunk::<CHECKSUM_BYTES>() {
-            Some((page, sum)) if *sum == checksum(key, page) => Ok(Some(page.to_vec())),
-            _ => Err(StoreError::new(Step::Read, "the page changed after it was put there")),
-        }
+    pub fn get(&self, name: &Name) -> Result<Option<Vec<u8>>, StoreError> {
+        self.on(Step::Read, |open| {
+            let Some(place) = open.place(name)? else { return Ok(None) };
+            let changed = || StoreError::new(Step::Read, "the page changed after it was put there");
+            if place.end() > open.lately().end {
+                return Err(changed());
+            }
+            let mut page = vec![0; place.length as usize];
+            let read = open.pages.read_exact_at(&mut page, place.offset);
+            read.map_err(|error| StoreError::new(Step::Read, error))?;
+            if place.may_have(name, &page) { Ok(Some(page)) } else { Err(changed()) }
+        })
+    }
+
+    /// Vouches for something, once it is synced.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn vouch(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.on(Step::Put, |open| caught(Step::Put, || open.vouched.insert(key, value).map(drop)))
+    }
+
+    /// What is vouched for under a key.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn vouched(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.on(Step::Read, |open| {
+            let found = caught(Step::Read, || open.vouched.get(key))?;
+            Ok(found.map(|found| found.to_vec()))
+        })
     }
 
     /// Has everything that was put there before on disk.
@@ -146,17 +225,114 @@ impl PageStore {
     /// # Errors
     /// The store's or the system's.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.on(Step::Sync, |open| {
-            caught(Step::Flush, || open.pages.flush().map(drop))?;
-            open.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
-        })
+        self.on(Step::Sync, Open::sync)
     }
 
-    /// Closes it; whoever holds it still finds nothing more.
+    /// Closes it; whoever holds it still finds nothing more. What cannot be synced any more is not
+    /// lost: who vouched for it has synced before.
     pub fn close(&self) {
+        drop(self.sync());
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         // Closing flushes, and may panic after a failure that was told of when it happened.
         drop(catch_unwind(AssertUnwindSafe(|| drop(open))));
+    }
+}
+
+impl Open {
+    fn lately(&self) -> MutexGuard<'_, Lately> {
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
+        let (mut bytes, mut places, mut written) = (Vec::new(), Vec::new(), 0);
+        for (name, page) in pages {
+            places.push((name, bytes.len(), Place::of(&name, page)?));
+            bytes.extend_from_slice(page);
+            if bytes.len() >= WRITE_BYTES {
+                written += self.write(&bytes, &mut places)?;
+                bytes.clear();
+            }
+        }
+        written += self.write(&bytes, &mut places)?;
+        if self.lately().new.len() > NEW_MAX {
+            self.sync()?;
+        }
+        Ok(written)
+    }
+
+    /// Writes pages at the file's end, where each is so far from the first.
+    fn write(
+        &self,
+        bytes: &[u8],
+        places: &mut Vec<(Name, usize, Place)>,
+    ) -> Result<u64, StoreError> {
+        let length = bytes.len() as u64;
+        let offset = {
+            let mut lately = self.lately();
+            let offset = lately.end;
+            lately.end = offset.saturating_add(length);
+            offset
+        };
+        let written = self.pages.write_all_at(bytes, offset);
+        written.map_err(|error| StoreError::new(Step::Put, error))?;
+        let mut lately = self.lately();
+        for (name, from, place) in places.drain(..) {
+            let offset = offset.saturating_add(from as u64);
+            lately.new.insert(name, Place { offset, ..place });
+        }
+        Ok(length)
+    }
+
+    fn place(&self, name: &Name) -> Result<Option<Place>, StoreError> {
+        if let Some(place) = self.lately().place(name) {
+            return Ok(Some(place));
+        }
+        let (group, slot) = places::home(name);
+        Ok(self.group(&group)?.get(slot))
+    }
+
+    fn group(&self, name: &Name) -> Result<Group, StoreError> {
+        let found = caught(Step::Read, || self.places.get(name))?;
+        found.map_or_else(|| Ok(Group::default()), |found| Group::decode(&found))
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = {
+            let mut lately = self.lately();
+            lately.syncing = Arc::new(std::mem::take(&mut lately.new));
+            Arc::clone(&lately.syncing)
+        };
+        let synced = self.lead_to(&new);
+        let mut lately = self.lately();
+        if synced.is_err() {
+            for (name, place) in &*new {
+                lately.new.entry(*name).or_insert(*place);
+            }
+        }
+        lately.syncing = Arc::default();
+        drop(lately);
+        drop(turn);
+        synced
+    }
+
+    /// Has sled lead to these pages, and all of it on disk.
+    fn lead_to(&self, new: &Places) -> Result<(), StoreError> {
+        let syncing = |error| StoreError::new(Step::Sync, error);
+        self.pages.sync_data().map_err(syncing)?;
+        let mut new = new.iter().peekable();
+        while let Some((name, place)) = new.next() {
+            let (home, slot) = places::home(name);
+            let mut group = self.group(&home)?;
+            group.set(slot, *place);
+            while let Some((name, place)) = new.next_if(|(name, _)| places::home(name).0 == home) {
+                group.set(places::home(name).1, *place);
+            }
+            let bytes = group.encode();
+            caught(Step::Put, || self.places.insert(home, bytes).map(drop))?;
+        }
+        caught(Step::Flush, || self.places.flush().map(drop))?;
+        self.places_file.sync_data().map_err(syncing)
     }
 }
 
@@ -166,46 +342,80 @@ impl Drop for PageStore {
     }
 }
 
-fn checksum(key: &[u8], page: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(key);
-    hasher.update(page);
-    hasher.finalize().to_le_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const fn name(page: u8) -> Name {
+        [1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, page]
+    }
+
+    fn put(store: &PageStore, pages: &[(u8, &[u8])]) -> u64 {
+        store.put(pages.iter().map(|(page, bytes)| (name(*page), *bytes))).unwrap()
+    }
 
     #[test]
     fn a_page_is_found_as_it_was_put_or_told_to_be_changed() {
         let data = tempfile::tempdir().unwrap();
         let store = PageStore::open(data.path()).unwrap();
-        store.put(b"one", b"first").unwrap();
-        store.put(b"one", b"second").unwrap();
-        store.put(b"two", b"").unwrap();
+        put(&store, &[(1, b"first"), (20, b"")]);
+        store.sync().unwrap();
+        put(&store, &[(1, b"second"), (2, b"third")]);
+        assert_eq!(store.get(&name(1)), Ok(Some(b"second".to_vec())));
         store.sync().unwrap();
         store.close();
-        assert!(store.get(b"one").is_err());
+        assert!(store.get(&name(1)).is_err());
+
         let store = PageStore::open(data.path()).unwrap();
-        assert_eq!(store.get(b"one"), Ok(Some(b"second".to_vec())));
-        assert_eq!(store.get(b"two"), Ok(Some(Vec::new())));
-        assert_eq!(store.get(b"three"), Ok(None));
-        // Sound bytes in the wrong place are found too.
-        let raw = |key: &[u8]| {
-            store
-                .on(Step::Read, |open| caught(Step::Read, || open.pages.get(key)))
-                .unwrap()
-                .unwrap()
-        };
-        let moved = raw(b"one");
+        assert_eq!(store.get(&name(1)), Ok(Some(b"second".to_vec())));
+        assert_eq!(store.get(&name(2)), Ok(Some(b"third".to_vec())));
+        assert_eq!(store.get(&name(20)), Ok(Some(Vec::new())));
+        assert_eq!(store.get(&name(3)), Ok(None));
+        // Sound bytes of another page are found too.
+        let (file, moved) = (PageStore::folder(data.path()).join(PAGES_FILE), name(3));
         store
-            .on(Step::Put, |open| caught(Step::Put, || open.pages.insert(b"four", moved)))
+            .on(Step::Put, |open| {
+                let place = open.place(&name(1))?.unwrap();
+                open.lately().new.insert(moved, place);
+                Ok(())
+            })
             .unwrap();
-        assert!(store.get(b"four").is_err());
+        assert!(store.get(&moved).is_err());
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[6] ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        assert!(store.get(&name(1)).is_err());
+        fs::write(&file, &bytes[..2]).unwrap();
+        assert!(store.get(&name(2)).is_err());
         drop(store);
         PageStore::remove(data.path()).unwrap();
         PageStore::remove(data.path()).unwrap();
-        assert_eq!(PageStore::open(data.path()).unwrap().get(b"one"), Ok(None));
+        assert_eq!(PageStore::open(data.path()).unwrap().get(&name(1)), Ok(None));
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_written_again() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        assert_eq!(put(&store, &[(1, b"first"), (2, b"other")]), 10);
+        let again = |pages: &[(u8, &'static [u8])]| {
+            store.put_again(pages.iter().map(|(page, bytes)| (name(*page), *bytes))).unwrap()
+        };
+        assert_eq!(again(&[(1, b"first"), (2, b"other")]), 0);
+        store.sync().unwrap();
+        assert_eq!(again(&[(1, b"first"), (2, b"third"), (3, b"new")]), 8);
+        assert_eq!(store.get(&name(2)), Ok(Some(b"third".to_vec())));
+    }
+
+    #[test]
+    fn what_is_vouched_for_is_known_after_closing() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        store.vouch(b"one", b"yes").unwrap();
+        store.sync().unwrap();
+        drop(store);
+        let store = PageStore::open(data.path()).unwrap();
+        assert_eq!(store.vouched(b"one"), Ok(Some(b"yes".to_vec())));
+        assert_eq!(store.vouched(b"two"), Ok(None));
     }
 }

@@ -167,7 +167,7 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
 /// leaves to forget after every 64th access to one of the 256 parts of its cache, however large
 /// they are: those of large values, accessed a few times each, would come to hundreds of megabytes
 /// before that. So whoever reads or writes much says so.
-pub(super) fn weigh(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
+fn weigh(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
     for _ in 0..times {
         tree.contains_key(key)?;
     }

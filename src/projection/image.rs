@@ -26,7 +26,7 @@ use crate::exchange::image::coding::{
 };
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
-const IMAGE_VERSION: u32 = 1;
+const IMAGE_VERSION: u32 = 2;
 /// Bytes that are written, or read, at once.
 const PAGE_BYTES: usize = 64 << 10;
 

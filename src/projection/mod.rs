@@ -188,24 +188,21 @@ impl ReadModel {
             return;
         }
         self.answers.forget(applied.time, &self.orders);
-        // Before the orders: those that end with this record are open ones still.
-        let placed = |order| self.orders.placed(order);
-        self.statements.fold(applied, placed, &mut self.faults);
-        let projections: [&mut dyn Projection; 11] = [
-            &mut self.accounts,
-            &mut self.catalogue,
-            &mut self.depth,
-            &mut self.orders,
-            &mut self.positions,
-            &mut self.activity,
-            &mut self.settlements,
-            &mut self.performance,
-            &mut self.tape,
-            &mut self.search,
-            &mut self.changes,
-        ];
-        for projection in projections {
-            projection.fold(applied, &mut self.faults);
+        let ReadModel { accounts, depth, orders, positions, activity, .. } = self;
+        let ReadModel { performance, tape, changes, statements, faults, .. } = self;
+        accounts.fold(applied, faults);
+        depth.fold(applied, faults);
+        orders.fold(applied, faults);
+        statements.fold(applied, orders.placed(), faults);
+        positions.fold(applied, faults);
+        activity.fold(applied, faults);
+        performance.fold(applied, faults);
+        tape.fold(applied, faults);
+        changes.fold(applied, faults);
+        if !applied.effects.iter().all(of_trading) {
+            self.catalogue.fold(applied, &mut self.faults);
+            self.settlements.fold(applied, &mut self.faults);
+            self.search.fold(applied, &mut self.faults);
         }
         // All trades of a record are of one market; its open interest is known when they are done.
         let market = applied.effects.iter().find_map(|effect| match effect {
@@ -222,6 +219,24 @@ impl ReadModel {
         self.watermark = applied.sequence;
         self.time = applied.time;
     }
+}
+
+/// Whether an effect is of those that nearly all records have, and that say nothing of the
+/// catalogue or of a market's end.
+const fn of_trading(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::OrderAccepted { .. }
+            | Effect::TradeMade(_)
+            | Effect::OrderRested { .. }
+            | Effect::OrderCancelled { .. }
+            | Effect::OrderAmended { .. }
+            | Effect::PositionChanged { .. }
+            | Effect::AccountChanged { .. }
+            | Effect::AnswerKept { .. }
+            | Effect::Refused(_)
+            | Effect::Repeated { .. }
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! kept whole; of the others, the newest are packed in memory and the rest are on pages.
 
 pub(super) mod image;
+mod folding;
 mod late;
 mod list;
 mod marks;
@@ -17,26 +18,22 @@ mod traders;
 pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
 pub use row::{OrderRow, OrderStatus};
 
-use super::Projection;
-use super::fault::{Fault, Faults, is_next};
-use super::fills::{FillList, FillRow, Fills, Liquidity};
-use super::history::stream::{Row, Tail, make_room};
-use super::history::{History, PageKey};
-use crate::exchange::command::PlaceOrder;
-use crate::exchange::effect::{Applied, CancelReason, Effect, Party, Trade};
+use super::fills::{FillList, Fills};
+use super::history::History;
+use super::history::pack::Desk;
+use super::history::stream::Tail;
+use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
-use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{Sequence, TimeMs};
 use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
-use page::{Ending, OrderPage, Terms, with_endings};
+use page::Terms;
 use standing::{Open, Standing};
 use traders::{Begins, InMarket, Traders};
 
 /// After all orders.
 const ALL: OrderNo = OrderNo(Sequence::new(u64::MAX));
-
 /// One user's orders.
 #[derive(Debug, Default)]
 struct UserOrders {
@@ -45,6 +42,15 @@ struct UserOrders {
     /// What became of those in the tail.
     endings: Vec<u8>,
     names: Names,
+}
+
+/// The order that the record at hand places, until it says what comes of it: most of those that
+/// take are gone before anybody could look for them.
+#[derive(Debug, Clone, Copy)]
+struct Incoming {
+    no: OrderNo,
+    standing: Standing,
+    client_id: Option<Token>,
 }
 
 /// An order that the latest record ended.
@@ -61,6 +67,7 @@ struct JustEnded {
 pub struct Orders {
     history: History,
     open: Open,
+    incoming: Option<Incoming>,
     users: Vec<UserOrders>,
     /// By market, what each user has there.
     markets: Vec<Traders>,
@@ -68,9 +75,13 @@ pub struct Orders {
     late: Late,
     /// Found in memory by whoever looks at what the latest record did.
     just_ended: Vec<JustEnded>,
+    /// When the orders were placed that the latest record changed, as its effects come.
+    placed: Vec<Option<TimeMs>>,
     /// The newest order.
     newest: Option<OrderNo>,
     fills: Fills,
+    /// Where rows are packed.
+    desk: Desk,
 }
 
 impl Orders {
@@ -94,9 +105,10 @@ impl Orders {
         self.open.has(order)
     }
 
-    /// When an order was placed that stands. O(1).
-    pub(super) fn placed(&self, order: OrderNo) -> Option<TimeMs> {
-        self.open.placed(order)
+    /// When the orders were placed that the latest record amended, met or cancelled, in the order
+    /// of the effects that tell of it; `None` of one that was not known.
+    pub(super) fn placed(&self) -> &[Option<TimeMs>] {
+        &self.placed
     }
 
     /// An order of this user. Finding one that does not stand takes O(log n) pages.
@@ -217,210 +229,14 @@ impl Orders {
             at_hand: None,
         }
     }
-
-    fn fold_effect(&mut self, at: &Applied<'_>, effect: &Effect) -> Result<(), Fault> {
-        match effect {
-            Effect::UserCreated { user, .. } => {
-                is_next(user.index(), self.users.len())?;
-                self.users.push(UserOrders::default());
-                self.open.add_user();
-                self.fills.add_user(*user)
-            }
-            Effect::MarketCreated { market, .. } => {
-                is_next(market.index(), self.markets.len())?;
-                self.markets.push(Traders::default());
-                Ok(())
-            }
-            Effect::MarketMoved {
-                market,
-                to: MarketStatus::Settled | MarketStatus::Voided,
-                ..
-            } => {
-                let traders = self.markets.get_mut(market.index());
-                traders.ok_or(Fault::UnknownMarket(*market))?.put(&self.history, *market);
-                Ok(())
-            }
-            Effect::OrderAccepted { order, terms } => self.accept(at, *order, terms),
-            Effect::OrderAmended { order, price, quantity, remaining, .. } => {
-                self.open.change(*order, |standing| {
-                    standing.price = standing.wording.yes_price(*price);
-                    standing.quantity = *quantity;
-                    standing.updated_at = at.time;
-                    standing.check_parts(*order, *remaining)
-                })?
-            }
-            Effect::TradeMade(trade) => {
-                let taker = self.fill(at, trade, trade.taker, Liquidity::Taker);
-                let maker = self.fill(at, trade, trade.maker, Liquidity::Maker);
-                taker.and(maker)
-            }
-            Effect::OrderRested { order, remaining, .. } => {
-                self.open.change(*order, |standing| {
-                    standing.updated_at = at.time;
-                    standing.check_parts(*order, *remaining)
-                })?
-            }
-            Effect::OrderCancelled { order, quantity, reason, .. } => {
-                let (standing, name) = self.take_open(*order)?;
-                let standing = Standing { updated_at: at.time, ..standing };
-                self.end(*order, standing, name, Some(*reason))?;
-                standing.check_parts(*order, *quantity)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn accept(
-        &mut self,
-        at: &Applied<'_>,
-        order: OrderNo,
-        terms: &PlaceOrder,
-    ) -> Result<(), Fault> {
-        if self.newest.is_some_and(|newest| newest >= order) {
-            return Err(Fault::NotNext(order.0.get()));
-        }
-        let PlaceOrder { user, market, .. } = *terms;
-        let client_order_id = terms.client_order_id.as_deref().copied();
-        let Orders { history, open, users, markets, .. } = self;
-        let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
-        let there = there.ok_or(Fault::UnknownMarket(market))?;
-        let place = owner.tail.count();
-        let packed = Terms {
-            no: order,
-            market,
-            wording: terms.wording,
-            price: terms.price,
-            quantity: terms.quantity,
-            time_in_force: terms.time_in_force,
-            created_at: at.time,
-            client_id: client_order_id,
-            in_market: there.orders.push(place),
-        };
-        owner.push(history, user, &packed)?;
-        if let Some(name) = &client_order_id {
-            owner.names.add(history, user, name, place);
-        }
-        open.add(order, &Standing::new(terms, at.time, place), client_order_id)?;
-        self.newest = Some(order);
-        Ok(())
-    }
-
-    fn fill(
-        &mut self,
-        at: &Applied<'_>,
-        trade: &Trade,
-        party: Party,
-        liquidity: Liquidity,
-    ) -> Result<(), Fault> {
-        let Orders { open, markets, fills, .. } = self;
-        let told = open.change(party.order, |standing| {
-            let price = standing.wording.yes_price(trade.price);
-            standing.filled = standing.filled.plus(trade.quantity)?;
-            standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
-            standing.updated_at = at.time;
-            let Standing { user, market, wording, created_at, .. } = *standing;
-            let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
-            let there = there.ok_or(Fault::UnknownMarket(market))?;
-            let fill = FillRow {
-                index: trade.index,
-                order: party.order,
-                placed: created_at,
-                market,
-                wording,
-                price,
-                quantity: trade.quantity,
-                liquidity,
-                fee: party.fee,
-                time: at.time,
-                sequence: at.sequence,
-            };
-            let whole = standing.check_parts(party.order, party.remaining);
-            let added = fills.add(user, fill, &mut standing.fills, &mut there.fills);
-            whole.and(added)
-        })?;
-        if party.remaining.is_zero() {
-            let (standing, name) = self.take_open(party.order)?;
-            self.end(party.order, standing, name, None)?;
-        }
-        told
-    }
-
-    fn take_open(&mut self, order: OrderNo) -> Result<(Standing, Option<Token>), Fault> {
-        self.open.remove(order).ok_or(Fault::UnknownOrder(order))
-    }
-
-    /// Takes down what became of an order, which stands no more.
-    fn end(
-        &mut self,
-        order: OrderNo,
-        standing: Standing,
-        client_id: Option<Token>,
-        reason: Option<CancelReason>,
-    ) -> Result<(), Fault> {
-        let rows = self.history.rows_per_page();
-        let Standing { user, place, created_at, .. } = standing;
-        self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
-        let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let (page, slot) = (place / rows, place % rows);
-        let ending = Ending::of(&standing, reason);
-        if page == owner.tail.page(rows) {
-            make_room(&mut owner.endings);
-            ending.pack(slot, created_at, &mut owner.endings);
-        } else {
-            self.late.add(user, page, |endings| ending.pack(slot, created_at, endings));
-        }
-        Ok(())
-    }
-
-    /// Puts endings on the pages where their orders are, if many have gathered.
-    fn put_late(&mut self, after: Sequence) {
-        let rows = self.history.rows_per_page();
-        for _ in 0..self.late.due() {
-            let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
-                return;
-            };
-            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
-            let first = page.saturating_mul(rows);
-            self.history.amend(key, |bytes| with_endings(first, rows, bytes, &late));
-        }
-    }
-}
-
-impl UserOrders {
-    /// Adds an order. If the page is full, it is put away with what became of the orders on it.
-    fn push(&mut self, history: &History, user: UserNo, terms: &Terms) -> Result<(), Fault> {
-        let (rows, endings) = (history.rows_per_page(), &mut self.endings);
-        let pushed = self.tail.push(rows, terms, |page, bytes| {
-            let first = page.saturating_mul(rows);
-            let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
-            // What was packed here can be unpacked.
-            if let Ok(mut sorted) = OrderPage::unpack(first, rows, bytes)
-                && sorted.end(endings).is_ok()
-            {
-                sorted.pack_endings(bytes);
-            }
-            history.put(key, bytes);
-            *endings = Vec::new();
-        });
-        pushed.map(drop)
-    }
-}
-
-impl Projection for Orders {
-    fn fold(&mut self, applied: &Applied<'_>, faults: &mut Faults) {
-        self.just_ended.clear();
-        self.put_late(applied.sequence);
-        for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect));
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fills::Liquidity;
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::effect::Effect;
     use crate::exchange::units::{Lots, Money};
     use OrderStatus::{Cancelled, Filled, Open, PartiallyFilled};
 

@@ -3,6 +3,8 @@
 mod ended;
 mod image;
 
+use std::num::NonZeroU32;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Projection;
@@ -85,13 +87,42 @@ impl End {
 
 type Key = (UserNo, MarketNo, Outcome);
 
+/// Where a user's rows of one market stand among all of the user's, counted from 1.
+#[derive(Debug, Clone, Copy, Default)]
+struct Places {
+    yes: Option<NonZeroU32>,
+    no: Option<NonZeroU32>,
+}
+
+impl Places {
+    fn of(self, outcome: Outcome) -> Option<usize> {
+        let place = match outcome {
+            Outcome::Yes => self.yes,
+            Outcome::No => self.no,
+        };
+        place.map(|place| place.get().saturating_sub(1) as usize)
+    }
+
+    /// Sets one of the two, or takes it away; gives what was there.
+    fn set(&mut self, outcome: Outcome, index: Option<usize>) -> Option<usize> {
+        let before = self.of(outcome);
+        let place = index.and_then(|index| u32::try_from(index).ok()?.checked_add(1));
+        let place = place.and_then(NonZeroU32::new);
+        match outcome {
+            Outcome::Yes => self.yes = place,
+            Outcome::No => self.no = place,
+        }
+        before
+    }
+}
+
 /// All positions. A change finds its row in O(1); the order is made when a user's rows are read.
 #[derive(Debug, Default)]
 pub struct Positions {
     /// Each user's rows of what is held, in no order.
     users: Vec<Vec<PositionRow>>,
-    /// Where in its user's rows a position stands.
-    index: FxHashMap<Key, usize>,
+    /// Where the rows are of each user who holds something in a market.
+    index: FxHashMap<(UserNo, MarketNo), Places>,
     /// Each user's rows of what was held to the end.
     ended: Streams<Ended>,
     /// Rows that the record at hand settles.
@@ -171,10 +202,13 @@ impl Positions {
                 // Nothing held in a record that pays the pair out is the pay-out itself.
                 let nothing = yes.held.is_zero() && no.held.is_zero();
                 let paid_out = nothing && paid.contains(&(*user, *market));
+                let mut places = self.places(*user, *market);
                 for (outcome, holding) in [(Outcome::Yes, yes), (Outcome::No, no)] {
                     let key = (*user, *market, outcome);
                     let holding = if paid_out { None } else { Some(holding) };
-                    self.change(time, key, holding, *realised)?;
+                    if self.change(time, (key, places), holding, *realised)? {
+                        places = self.places(*user, *market);
+                    }
                 }
                 Ok(())
             }
@@ -190,20 +224,24 @@ impl Positions {
     }
 
     /// Sets a row to what is held now, makes it or takes it away; `None` holds it as it is. A
-    /// settled row keeps its figures but for what was realised.
+    /// settled row keeps its figures but for what was realised. Gives whether a row came or went.
     fn change(
         &mut self,
         time: TimeMs,
-        key: Key,
+        (key, places): (Key, Places),
         holding: Option<&Holding>,
         realised: MoneySum,
-    ) -> Result<(), Fault> {
-        let Some(row) = self.row_mut(key) else {
-            if let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) {
-                self.add(time, key, holding, realised);
-                self.note_interest(key, Lots::ZERO, holding.held)?;
-            }
-            return Ok(());
+    ) -> Result<bool, Fault> {
+        let (user, _, outcome) = key;
+        let next = self.changes.saturating_add(1);
+        let row = places.of(outcome).zip(self.users.get_mut(user.index()));
+        let Some(row) = row.and_then(|(place, rows)| rows.get_mut(place)) else {
+            let Some(holding) = holding.filter(|holding| !holding.held.is_zero()) else {
+                return Ok(false);
+            };
+            self.add(time, key, holding, realised);
+            self.note_interest(key, Lots::ZERO, holding.held)?;
+            return Ok(true);
         };
         let before = (row.quantity, row.cost, row.copy_from, row.realised);
         row.realised = realised;
@@ -213,12 +251,30 @@ impl Positions {
             row.copy_from = holding.copy_from;
         }
         let after = (row.quantity, row.cost, row.copy_from, row.realised);
-        if row.quantity.is_zero() {
+        let gone = row.quantity.is_zero();
+        if gone {
             self.remove(key);
         } else if before != after {
-            self.touch(time, key);
+            (row.updated_at, row.change) = (time, next);
+            self.changes = next;
         }
-        self.note_interest(key, before.0, after.0)
+        self.note_interest(key, before.0, after.0)?;
+        Ok(gone)
+    }
+
+    fn places(&self, user: UserNo, market: MarketNo) -> Places {
+        self.index.get(&(user, market)).copied().unwrap_or_default()
+    }
+
+    /// Sets where a row is, or that it is nowhere; gives where it was.
+    fn set_place(&mut self, key: Key, index: Option<usize>) -> Option<usize> {
+        let (user, market, outcome) = key;
+        let places = self.index.entry((user, market)).or_default();
+        let before = places.set(outcome, index);
+        if places.yes.is_none() && places.no.is_none() {
+            self.index.remove(&(user, market));
+        }
+        before
     }
 
     /// Counts contracts that came or went; those of one outcome are enough.
@@ -260,8 +316,8 @@ impl Positions {
     }
 
     fn row_mut(&mut self, key: Key) -> Option<&mut PositionRow> {
-        let index = self.index.get(&key)?;
-        self.users.get_mut(key.0.index())?.get_mut(*index)
+        let index = self.places(key.0, key.1).of(key.2)?;
+        self.users.get_mut(key.0.index())?.get_mut(index)
     }
 
     fn touch(&mut self, time: TimeMs, key: Key) {
@@ -275,8 +331,9 @@ impl Positions {
 
     fn add(&mut self, time: TimeMs, key: Key, holding: &Holding, realised: MoneySum) {
         let (user, market, outcome) = key;
+        self.changes = self.changes.saturating_add(1);
         let Some(rows) = self.users.get_mut(user.index()) else { return };
-        self.index.insert(key, rows.len());
+        let index = rows.len();
         rows.push(PositionRow {
             user,
             market,
@@ -287,9 +344,9 @@ impl Positions {
             resolution: None,
             copy_from: holding.copy_from,
             updated_at: time,
-            change: 0,
+            change: self.changes,
         });
-        self.touch(time, key);
+        self.set_place(key, Some(index));
     }
 
     /// Puts the rows away that the record settled: a market that ended has no more changes.
@@ -310,18 +367,20 @@ impl Positions {
     }
 
     fn row(&self, key: Key) -> Option<&PositionRow> {
-        self.users.get(key.0.index())?.get(*self.index.get(&key)?)
+        let index = self.places(key.0, key.1).of(key.2)?;
+        self.users.get(key.0.index())?.get(index)
     }
 
     /// Takes a row away; the user's last row takes its place.
     fn remove(&mut self, key: Key) {
-        let Some(index) = self.index.remove(&key) else { return };
+        let Some(index) = self.set_place(key, None) else { return };
         let Some(rows) = self.users.get_mut(key.0.index()) else { return };
         if index < rows.len() {
             rows.swap_remove(index);
         }
-        if let Some(moved) = rows.get(index) {
-            self.index.insert((moved.user, moved.market, moved.outcome), index);
+        let moved = rows.get(index).map(|moved| (moved.user, moved.market, moved.outcome));
+        if let Some(moved) = moved {
+            self.set_place(moved, Some(index));
         }
     }
 }

@@ -249,23 +249,24 @@ impl Statements {
 }
 
 impl Statements {
-    /// Takes in one record's effects; `placed` tells when an order was placed that stood before
-    /// the record.
+    /// Takes in one record's effects; `placed` tells, effect by effect, when the order was placed
+    /// that the record amended, met or cancelled.
     pub(super) fn fold(
         &mut self,
         applied: &Applied<'_>,
-        placed: impl Fn(OrderNo) -> Option<TimeMs>,
+        placed: &[Option<TimeMs>],
         faults: &mut Faults,
     ) {
-        let subject = |order: OrderNo, market| {
-            let new = order.0 == applied.sequence;
-            let placed = if new { Some(applied.time) } else { placed(order) };
-            let placed = placed.ok_or(Fault::UnknownOrder(order));
-            placed.map(|placed| Subject { order, placed, market })
-        };
         let mut folding = Folding::default();
+        let mut placed = placed.iter().copied();
         for effect in applied.effects {
-            faults.check(self.fold_effect(applied, effect, &mut folding, &subject));
+            let placed = match effect {
+                Effect::OrderAmended { .. }
+                | Effect::TradeMade(_)
+                | Effect::OrderCancelled { .. } => placed.next().flatten(),
+                _ => None,
+            };
+            faults.check(self.fold_effect(applied, effect, placed, &mut folding));
         }
         if let Some(incoming) = folding.incoming {
             faults.check(self.conclude(applied, incoming));
@@ -276,9 +277,13 @@ impl Statements {
         &mut self,
         at: &Applied<'_>,
         effect: &Effect,
+        placed: Option<TimeMs>,
         folding: &mut Folding,
-        subject: &impl Fn(OrderNo, MarketNo) -> Result<Subject, Fault>,
     ) -> Result<(), Fault> {
+        let subject = |order: OrderNo, market| {
+            let placed = placed.ok_or(Fault::UnknownOrder(order));
+            placed.map(|placed| Subject { order, placed, market })
+        };
         let Folding { incoming, why, voided } = folding;
         match effect {
             Effect::UserCreated { user, .. } => return self.users.add_owner(user.index()),
@@ -286,7 +291,7 @@ impl Statements {
             Effect::Withdrawn { .. } => *why = both(Cause::Withdrawn),
             Effect::FeesTaken { .. } => *why = both(Cause::FeesTaken),
             Effect::OrderAccepted { order, terms } => {
-                let order = subject(*order, terms.market)?;
+                let order = Subject { order: *order, placed: at.time, market: terms.market };
                 *incoming = Some(Incoming::new(terms.user, order, false));
             }
             Effect::OrderAmended { order, user, market, .. } => {
@@ -369,8 +374,15 @@ mod tests {
     /// the record of its number.
     fn fold(statements: &mut Statements, sequence: u64, effects: &[Effect]) -> u64 {
         let mut faults = Faults::default();
-        let placed = |order: OrderNo| Some(at(order.0.get()));
-        statements.fold(&applied(sequence, effects), placed, &mut faults);
+        let placed = effects.iter().filter_map(|effect| match effect {
+            Effect::OrderAmended { order, .. } | Effect::OrderCancelled { order, .. } => {
+                Some(order)
+            }
+            Effect::TradeMade(trade) => Some(&trade.maker.order),
+            _ => None,
+        });
+        let placed: Vec<_> = placed.map(|order| Some(at(order.0.get()))).collect();
+        statements.fold(&applied(sequence, effects), &placed, &mut faults);
         faults.count()
     }
 

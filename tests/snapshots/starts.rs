@@ -177,12 +177,12 @@ fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
 fn history_that_is_found_damaged_is_made_anew_by_the_next_start() {
     let kept = Kept::new();
     let sled = sled::Config::new().path(PageStore::folder(kept.data.path()));
-    let pages = sled.segment_size(4 << 20).open().unwrap().open_tree("pages").unwrap();
+    let places = sled.segment_size(512 << 10).open().unwrap().open_tree("places").unwrap();
     // Of a user's orders.
-    let (lost, _) = pages.range([1]..[2]).next().unwrap().unwrap();
-    pages.remove(lost).unwrap().unwrap();
-    pages.flush().unwrap();
-    drop(pages);
+    let (lost, _) = places.range([1]..[2]).next().unwrap().unwrap();
+    places.remove(lost).unwrap().unwrap();
+    places.flush().unwrap();
+    drop(places);
 
     let running = start(kept.data.path(), 0);
     assert_eq!(running.engine().snapshots().sequence, kept.newer);
@@ -256,8 +256,8 @@ fn what_cannot_be_vouched_for_is_named_and_the_next_older_is_taken() {
         kept.broken(older, &["SNAPSHOT_IMAGE"], |kept| {
             kept.forge(kind, newer, |_, body| body.push(0));
         });
-        kept.broken(older, &["SNAPSHOT_IMAGE", "has version 2"], |kept| {
-            kept.forge(kind, newer, |_, body| body[..4].copy_from_slice(&2_u32.to_le_bytes()));
+        kept.broken(older, &["SNAPSHOT_IMAGE", "has version 9"], |kept| {
+            kept.forge(kind, newer, |_, body| body[..4].copy_from_slice(&9_u32.to_le_bytes()));
         });
         kept.broken(older, &["SNAPSHOT_PAIR"], |kept| {
             kept.forge(kind, newer, |point, _| point.results = ResultsHash([1; 32]));

@@ -11,9 +11,16 @@ const STEP: usize = 64 << 10;
 pub trait ImageSink {
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
+
+    /// Appends the first `count` of these bytes.
+    #[inline]
+    fn put_first(&mut self, bytes: [u8; 8], count: usize) {
+        self.put(bytes.get(..count).unwrap_or(&bytes));
+    }
 }
 
 impl ImageSink for Vec<u8> {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }

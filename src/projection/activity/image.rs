@@ -6,7 +6,7 @@ use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::TimeMs;
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
+    Desk, pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -21,7 +21,7 @@ impl Row for ActivityRow {
         self.time()
     }
 
-    fn pack(&self, _: Place, before: &TimeMs, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &TimeMs, sink: &mut Desk) {
         match self {
             ActivityRow::Trade { outcome, stake, price, user, time } => {
                 1_u8.write(sink);

@@ -8,8 +8,8 @@ use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Lots, Sequence, TimeMs};
 use crate::projection::history::chain::{Links, Place};
 use crate::projection::history::pack::{
-    pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence, unpack_time,
-    unpack_u32,
+    Desk, pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence,
+    unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -29,7 +29,7 @@ impl Row for Fill {
         (self.row.sequence, self.row.time)
     }
 
-    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Desk) {
         let Fill { row, of_order, in_market } = self;
         let FillRow { index, order, placed, market, wording, .. } = row;
         let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;

@@ -3,7 +3,7 @@
 //! Rows at round places of a chain also lead far back, so that no walk reads all pages between.
 
 use super::HistoryError;
-use super::pack::{pack, unpack, unpack_u32};
+use super::pack::{pack, pass, unpack, unpack_u32};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource};
 
 /// Where a row stands in its stream.
@@ -29,12 +29,17 @@ impl Chain {
     pub(in crate::projection) fn push(&mut self, place: Place) -> Links {
         let ordinal = self.count;
         let mut links = Links::default();
-        let levels = links.0.iter_mut().zip(&mut self.newest).zip(STEPS);
-        for ((link, newest), step) in levels {
-            if ordinal.is_multiple_of(step) {
-                *link = (ordinal > 0).then_some(*newest);
-                *newest = place;
+        let (Links([near, far @ ..]), [newest, rounder @ ..]) = (&mut links, &mut self.newest);
+        *near = (ordinal > 0).then_some(*newest);
+        *newest = place;
+        let [_, steps @ ..] = STEPS;
+        for ((link, newest), step) in far.iter_mut().zip(rounder).zip(steps) {
+            // What is not round is not rounder either.
+            if !ordinal.is_multiple_of(step) {
+                break;
             }
+            *link = (ordinal > 0).then_some(*newest);
+            *newest = place;
         }
         self.count = self.count.saturating_add(1);
         links
@@ -75,6 +80,18 @@ impl Chain {
             }
         }
         Ok(chain)
+    }
+}
+
+impl Chain {
+    /// Passes over what [`pack`](Chain::pack) wrote.
+    pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
+        if unpack(source)? > 0 {
+            for _ in STEPS {
+                pass(source)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -222,6 +239,8 @@ mod tests {
                 let mut bytes = Vec::new();
                 chain.pack(&mut bytes);
                 prop_assert_eq!(Chain::unpack(&mut bytes.as_slice()), Ok(*chain));
+                let mut passed = bytes.as_slice();
+                prop_assert_eq!((Chain::pass(&mut passed), passed.len()), (Ok(()), 0));
                 let all = (0..).zip(&owners).filter(|(_, other)| **other == owner);
                 let mut all: Vec<Place> = all.map(|(place, _)| place).collect();
                 all.reverse();

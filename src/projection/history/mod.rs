@@ -134,7 +134,7 @@ impl History {
         self.rows.get()
     }
 
-    pub(super) fn put(&self, key: PageKey, bytes: &[u8]) {
+    pub(super) fn put(&self, key: PageKey, bytes: Vec<u8>) {
         self.shelf.put(key, bytes);
     }
 
@@ -166,7 +166,7 @@ impl History {
         let damaged = |cause| HistoryError::Damaged { key, cause };
         let changed = self.get(key).and_then(|bytes| change(&bytes).map_err(damaged));
         match changed {
-            Ok(bytes) => self.put(key, &bytes),
+            Ok(bytes) => self.put(key, bytes),
             Err(error) => self.failed(&error),
         }
     }

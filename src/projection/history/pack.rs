@@ -8,25 +8,99 @@ use crate::exchange::units::{Money, Sequence, TimeMs};
 const BITS: u32 = 7;
 /// Set in every byte of a number but its last.
 const MORE: u8 = 1 << BITS;
+/// [`MORE`] in each byte of a word.
+const MORES: u64 = u64::from_le_bytes([MORE; 8]);
 
-/// Bytes that a 64-bit number takes at most.
-const SHORT_BYTES: usize = 10;
 /// Bits that are surely fewer than 64, in whole bytes.
 const SHORT_BITS: u32 = 9 * BITS;
 
-/// A number, seven bits a byte, the lowest first.
-pub(in crate::projection) fn pack(mut number: u64, sink: &mut impl ImageSink) {
-    let (mut bytes, mut count) = ([0; SHORT_BYTES], 0);
-    for byte in &mut bytes {
-        let low = u8::try_from(number & u64::from(MORE - 1)).unwrap_or(0);
-        number >>= BITS;
-        count += 1;
-        *byte = if number == 0 { low } else { low | MORE };
-        if number == 0 {
-            break;
-        }
+/// Bits of numbers that are spread at once: eight bytes of them.
+const WORD_BITS: u32 = 8 * BITS;
+
+/// Where a row is packed. Its room is there beforehand, so that a number is one store.
+#[derive(Debug, Default)]
+pub struct Desk {
+    room: Vec<u8>,
+    length: usize,
+}
+
+impl Desk {
+    /// With nothing on it.
+    pub(in crate::projection) const fn new() -> Desk {
+        Desk { room: Vec::new(), length: 0 }
     }
-    sink.put(bytes.get(..count).unwrap_or_default());
+
+    /// Takes the row away.
+    pub(in crate::projection) const fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// The row.
+    pub(in crate::projection) fn row(&self) -> &[u8] {
+        self.room.get(..self.length).unwrap_or_default()
+    }
+
+    #[cold]
+    fn grow(&mut self, length: usize) {
+        self.room.resize(length.saturating_mul(2), 0);
+    }
+}
+
+impl ImageSink for Desk {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if self.room.len() < end {
+            self.grow(end);
+        }
+        if let Some(room) = self.room.get_mut(self.length..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.length = end;
+    }
+
+    #[inline]
+    fn put_first(&mut self, bytes: [u8; 8], count: usize) {
+        let end = self.length + bytes.len();
+        if self.room.len() < end {
+            self.grow(end);
+        }
+        if let Some(room) = self.room.get_mut(self.length..end) {
+            room.copy_from_slice(&bytes);
+        }
+        self.length += count.min(bytes.len());
+    }
+}
+
+/// A number, seven bits a byte, the lowest first.
+#[inline]
+pub(in crate::projection) fn pack(number: u64, sink: &mut impl ImageSink) {
+    if number <= u64::from(!MORE) {
+        sink.put_first(number.to_le_bytes(), 1);
+    } else {
+        pack_more(number, sink);
+    }
+}
+
+/// As [`pack`], of more than one byte.
+fn pack_more(number: u64, sink: &mut impl ImageSink) {
+    if number < 1 << WORD_BITS {
+        let bits = u64::BITS - number.leading_zeros();
+        let count = bits.div_ceil(BITS);
+        // All bytes but the last say that there are more.
+        let more = MORES & ((1 << (u8::BITS * (count - 1))) - 1);
+        sink.put_first((spread(number) | more).to_le_bytes(), count as usize);
+    } else {
+        sink.put_first((spread(number) | MORES).to_le_bytes(), size_of::<u64>());
+        pack(number >> WORD_BITS, sink);
+    }
+}
+
+/// The lowest 56 bits, seven a byte.
+const fn spread(number: u64) -> u64 {
+    let halves = number & 0x0FFF_FFFF | (number & 0x00FF_FFFF_F000_0000) << 4;
+    let quarters = halves & 0x0000_3FFF_0000_3FFF | (halves & 0x0FFF_C000_0FFF_C000) << 2;
+    quarters & 0x007F_007F_007F_007F | (quarters & 0x3F80_3F80_3F80_3F80) << 1
 }
 
 /// As [`pack`].
@@ -42,13 +116,39 @@ pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSi
 }
 
 /// What [`pack`] wrote.
+#[inline]
 pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64, BadImage> {
-    u64::try_from(unpack_wide(source)?).map_err(|_| BadImage::Value("number"))
+    let mut first = [0];
+    source.fill(&mut first)?;
+    let [first] = first;
+    if first & MORE == 0 {
+        return Ok(u64::from(first));
+    }
+    u64::try_from(unpack_after(first, source)?).map_err(|_| BadImage::Value("number"))
+}
+
+/// Passes over what [`pack`] wrote, or [`pack_wide`].
+pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
+    loop {
+        let (byte, rest) = source.split_first().ok_or(BadImage::Truncated)?;
+        *source = rest;
+        if byte & MORE == 0 {
+            return Ok(());
+        }
+    }
 }
 
 /// What [`pack_wide`] wrote.
 pub(in crate::projection) fn unpack_wide(source: &mut impl ImageSource) -> Result<u128, BadImage> {
-    let (mut number, mut shift, mut byte) = (0_u64, 0, [0]);
+    let mut first = [0];
+    source.fill(&mut first)?;
+    let [first] = first;
+    if first & MORE == 0 { Ok(u128::from(first)) } else { unpack_after(first, source) }
+}
+
+/// The rest of a number whose first byte says that there are more.
+fn unpack_after(first: u8, source: &mut impl ImageSource) -> Result<u128, BadImage> {
+    let (mut number, mut shift, mut byte) = (u64::from(first & !MORE), BITS, [0]);
     // Nearly all numbers are short, and 128 bits are dear.
     while shift < SHORT_BITS {
         source.fill(&mut byte)?;
@@ -89,6 +189,12 @@ pub(in crate::projection) fn pack_signed(number: i128, sink: &mut impl ImageSink
     pack_wide(if number < 0 { doubled.wrapping_sub(1) } else { doubled }, sink);
 }
 
+/// As [`pack_signed`], without the detour over wide numbers.
+#[inline]
+fn pack_short(number: i64, sink: &mut impl ImageSink) {
+    pack((number.wrapping_shl(1) ^ (number >> (i64::BITS - 1))).cast_unsigned(), sink);
+}
+
 /// What [`pack_signed`] wrote.
 pub(in crate::projection) fn unpack_signed(
     source: &mut impl ImageSource,
@@ -99,8 +205,14 @@ pub(in crate::projection) fn unpack_signed(
 }
 
 /// How much further a number is than the one before; both may be anything.
+#[inline]
 pub(in crate::projection) fn pack_from(before: u64, number: u64, sink: &mut impl ImageSink) {
-    pack_signed(i128::from(number) - i128::from(before), sink);
+    let further = number.wrapping_sub(before).cast_signed();
+    if (further >= 0) == (number >= before) {
+        pack_short(further, sink);
+    } else {
+        pack_signed(i128::from(number) - i128::from(before), sink);
+    }
 }
 
 /// What [`pack_from`] wrote.
@@ -131,8 +243,10 @@ pub(in crate::projection) fn unpack_sequence(
 }
 
 /// A time, after the one before.
+#[inline]
 pub(in crate::projection) fn pack_time(before: TimeMs, time: TimeMs, sink: &mut impl ImageSink) {
-    pack_signed(i128::from(time.get()) - i128::from(before.get()), sink);
+    // Times are far from the ends of their type.
+    pack_short(time.get().wrapping_sub(before.get()), sink);
 }
 
 /// What [`pack_time`] wrote.
@@ -146,8 +260,9 @@ pub(in crate::projection) fn unpack_time(
 }
 
 /// An amount of either sign.
+#[inline]
 pub(in crate::projection) fn pack_money(money: Money, sink: &mut impl ImageSink) {
-    pack_signed(i128::from(money.get()), sink);
+    pack_short(money.get(), sink);
 }
 
 /// What [`pack_money`] wrote.
@@ -172,17 +287,55 @@ mod tests {
         #[test]
         fn what_is_packed_is_unpacked(
             wide in any::<u128>(), shift in 0..128_u32, signed in any::<i128>(),
-            (before, number) in any::<(u64, u64)>(),
+            (before, number) in any::<(u64, u64)>(), money in any::<i64>(),
         ) {
             let mut bytes = Vec::new();
             pack_wide(wide >> shift, &mut bytes);
             pack_signed(signed >> shift, &mut bytes);
             pack_from(before, number, &mut bytes);
+            pack_from(number, number.wrapping_add_signed(money >> (shift % 64)), &mut bytes);
+            pack_money(Money::new(money >> (shift % 64)), &mut bytes);
             let mut source = bytes.as_slice();
             prop_assert_eq!(unpack_wide(&mut source), Ok(wide >> shift));
             prop_assert_eq!(unpack_signed(&mut source), Ok(signed >> shift));
             prop_assert_eq!(unpack_from(before, &mut source), Ok(number));
+            let near = number.wrapping_add_signed(money >> (shift % 64));
+            prop_assert_eq!(unpack_from(number, &mut source), Ok(near));
+            prop_assert_eq!(unpack_money(&mut source), Ok(Money::new(money >> (shift % 64))));
             prop_assert!(source.is_empty());
+            let mut source = bytes.as_slice();
+            for _ in 0..5 {
+                pass(&mut source).unwrap();
+            }
+            prop_assert_eq!((source.len(), pass(&mut source)), (0, Err(BadImage::Truncated)));
+        }
+
+        #[test]
+        fn short_ways_to_pack_give_the_one_form(
+            (before, number) in any::<(u64, u64)>(), money in any::<i64>(), shift in 0..64_u32,
+        ) {
+            let (number, money) = (number >> shift, money >> shift);
+            let (mut short, mut wide) = (Vec::new(), Vec::new());
+            let mut rest = number;
+            while rest >= 128 {
+                wide.push(u8::try_from(rest % 128).unwrap() | MORE);
+                rest /= 128;
+            }
+            wide.push(u8::try_from(rest).unwrap());
+            pack(number, &mut short);
+            pack_from(before, number, &mut short);
+            pack_money(Money::new(money), &mut short);
+            let mut desk = Desk::new();
+            for _ in 0..2 {
+                desk.clear();
+                pack(number, &mut desk);
+                pack_from(before, number, &mut desk);
+                pack_money(Money::new(money), &mut desk);
+            }
+            prop_assert_eq!(desk.row(), &short[..]);
+            pack_signed(i128::from(number) - i128::from(before), &mut wide);
+            pack_signed(i128::from(money), &mut wide);
+            prop_assert_eq!(short, wide);
         }
 
         #[test]

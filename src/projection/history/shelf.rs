@@ -11,7 +11,7 @@ use super::{HistoryError, PageKey};
 pub trait Shelf: fmt::Debug + Send + Sync {
     /// Puts a page there. A failure is kept until somebody asks whether all is on disk: the page
     /// is missing until a restart brings it back.
-    fn put(&self, key: PageKey, bytes: &[u8]);
+    fn put(&self, key: PageKey, bytes: Vec<u8>);
 
     /// A page, if it is there and as it was put.
     ///
@@ -53,7 +53,7 @@ impl MemoryShelf {
 }
 
 impl Shelf for MemoryShelf {
-    fn put(&self, key: PageKey, bytes: &[u8]) {
+    fn put(&self, key: PageKey, bytes: Vec<u8>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, bytes.into());
     }
 
@@ -70,7 +70,7 @@ impl Shelf for MemoryShelf {
 pub(super) struct NoShelf;
 
 impl Shelf for NoShelf {
-    fn put(&self, _: PageKey, _: &[u8]) {}
+    fn put(&self, _: PageKey, _: Vec<u8>) {}
 
     fn get(&self, _: PageKey) -> Result<Option<Vec<u8>>, String> {
         Ok(None)

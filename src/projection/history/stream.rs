@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::chain::Place;
+use super::pack::Desk;
 use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
@@ -10,8 +11,8 @@ use crate::exchange::image::coding::{
 use crate::projection::fault::{Fault, is_next};
 use crate::projection::image::hold;
 
-/// Bytes that most rows fit into.
-const ROW_ROOM: usize = 48;
+/// Bytes that a stream's room grows by at least: a row or two.
+const ROOM_STEP: usize = 48;
 
 /// A row of a stream, packed beside the one before it on its page.
 pub trait Row: Copy + fmt::Debug {
@@ -25,7 +26,7 @@ pub trait Row: Copy + fmt::Debug {
     fn base(&self) -> Self::Base;
 
     /// Appends the row.
-    fn pack(&self, place: Place, base: &Self::Base, sink: &mut Vec<u8>);
+    fn pack(&self, place: Place, base: &Self::Base, sink: &mut Desk);
 
     /// Reads the row at `place`.
     fn unpack(place: Place, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
@@ -82,36 +83,39 @@ impl<R: Row> Tail<R> {
         self.page(rows).saturating_mul(rows)
     }
 
-    /// Adds a row; gives its place. If a page is full, `turn` takes it away first.
+    /// Adds a row, which is packed on `desk`; gives its place. If a page is full, `turn` gets it
+    /// first.
     pub(in crate::projection) fn push(
         &mut self,
         rows: u32,
         row: &R,
-        turn: impl FnOnce(u32, &mut Vec<u8>),
+        desk: &mut Desk,
+        turn: impl FnOnce(u32, Vec<u8>),
     ) -> Result<Place, Fault> {
         let place = self.count;
         let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
         if place > 0 && place.is_multiple_of(rows) {
-            turn(self.page(rows), &mut self.bytes);
             // Another page needs as much room only once it is full again.
-            self.bytes = Vec::new();
+            turn(self.page(rows), std::mem::take(&mut self.bytes));
             self.base = R::Base::default();
         }
-        make_room(&mut self.bytes);
-        row.pack(place, &self.base, &mut self.bytes);
+        desk.clear();
+        row.pack(place, &self.base, desk);
+        append(desk.row(), &mut self.bytes);
         self.base = row.base();
         self.count = count;
         Ok(place)
     }
 
-    /// Adds a row to the stream of this owner; gives its place.
+    /// Adds a row to the stream of this owner, packed on `desk`; gives its place.
     pub(in crate::projection) fn push_on(
         &mut self,
         history: &History,
         owner: u32,
         row: &R,
+        desk: &mut Desk,
     ) -> Result<Place, Fault> {
-        self.push(history.rows_per_page(), row, |page, bytes| {
+        self.push(history.rows_per_page(), row, desk, |page, bytes| {
             history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
         })
     }
@@ -138,22 +142,24 @@ impl<R: Row> Tail<R> {
         let (count, bytes) = (u32::read(source)?, read_bytes(source)?);
         let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
         let (first, read) = tail.rows(rows)?;
-        let (mut again, mut base) = (Vec::with_capacity(tail.bytes.len()), R::Base::default());
+        let (mut again, mut base) = (Desk::new(), R::Base::default());
         for (place, row) in (first..).zip(&read) {
             row.pack(place, &base, &mut again);
             base = row.base();
         }
-        hold(again == tail.bytes, "rows that are not packed as they would be")?;
+        hold(again.row() == tail.bytes, "rows that are not packed as they would be")?;
         tail.base = base;
         Ok((tail, read))
     }
 }
 
-/// Makes room for a row, and for little more: there are streams by the hundred thousand.
-pub(in crate::projection) fn make_room(bytes: &mut Vec<u8>) {
-    if bytes.capacity().saturating_sub(bytes.len()) < ROW_ROOM {
-        bytes.reserve_exact((bytes.len() / 4).max(ROW_ROOM));
+/// Appends a row, and makes little more room than it needs: there are streams by the hundred
+/// thousand, and larger steps leave holes that nothing fits into.
+pub(in crate::projection) fn append(row: &[u8], bytes: &mut Vec<u8>) {
+    if bytes.capacity().saturating_sub(bytes.len()) < row.len() {
+        bytes.reserve_exact((bytes.len() / 4).max(ROOM_STEP).max(row.len()));
     }
+    bytes.extend_from_slice(row);
 }
 
 /// The streams of one kind, by the numbers of their owners.
@@ -161,6 +167,8 @@ pub(in crate::projection) fn make_room(bytes: &mut Vec<u8>) {
 pub(in crate::projection) struct Streams<R: Row> {
     history: History,
     owners: Vec<Tail<R>>,
+    /// Where rows are packed.
+    desk: Desk,
 }
 
 impl<R: Row> Default for Streams<R> {
@@ -172,7 +180,7 @@ impl<R: Row> Default for Streams<R> {
 impl<R: Row> Streams<R> {
     /// No streams yet, whose pages will go there.
     pub(in crate::projection) const fn on(history: History) -> Self {
-        Streams { history, owners: Vec::new() }
+        Streams { history, owners: Vec::new(), desk: Desk::new() }
     }
 
     /// The next owner, with this number.
@@ -190,7 +198,7 @@ impl<R: Row> Streams<R> {
         unknown: Fault,
     ) -> Result<Place, Fault> {
         let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
-        tail.push_on(&self.history, owner, row)
+        tail.push_on(&self.history, owner, row, &mut self.desk)
     }
 
     /// How many rows an owner has.
@@ -348,7 +356,7 @@ mod tests {
             self.0
         }
 
-        fn pack(&self, _: Place, before: &u64, sink: &mut Vec<u8>) {
+        fn pack(&self, _: Place, before: &u64, sink: &mut Desk) {
             pack(self.0 - before, sink);
         }
 

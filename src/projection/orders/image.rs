@@ -68,8 +68,8 @@ impl Orders {
     /// rest, and the newest of it.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
         // Who looks at what the latest record did does so before the next.
-        let Orders { history: _, open, users, markets, late, .. } = self;
-        let Orders { just_ended: _, newest, fills, .. } = self;
+        let Orders { history: _, open, incoming: _, users, markets, late, .. } = self;
+        let Orders { just_ended: _, placed: _, newest, fills, desk: _, .. } = self;
         newest.map_or(Sequence::ZERO, |no| no.0).write(sink);
         for own in users {
             own.write(sink);

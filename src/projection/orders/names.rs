@@ -74,7 +74,7 @@ impl Names {
         }
         self.waiting.sort_unstable();
         let number = self.runs;
-        history.put(Run { level: 0, number }.key(user, 0), &packed(&self.waiting));
+        history.put(Run { level: 0, number }.key(user, 0), packed(&self.waiting));
         self.waiting.clear();
         self.runs = self.runs.saturating_add(1);
         let mut written = self.runs;
@@ -165,7 +165,7 @@ fn merge(history: &History, user: UserNo, run: Run) {
         let mut rest = entries.as_slice();
         for part in (part << FAN_BITS..).take(FAN as usize) {
             let (own, later) = rest.split_at(rest.partition_point(|e| run.part(e.0) == part));
-            history.put(run.key(user, part), &packed(own));
+            history.put(run.key(user, part), packed(own));
             rest = later;
         }
     }

@@ -9,13 +9,13 @@ use super::standing::Standing;
 use crate::exchange::command::{TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
-use crate::exchange::image::coding::{BadImage, Imaged};
+use crate::exchange::image::coding::{BadImage, ImageSink, Imaged};
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use crate::projection::history::Kind;
 use crate::projection::history::chain::{Chain, Links, Place};
 use crate::projection::history::pack::{
-    pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence, unpack_time,
-    unpack_u32,
+    Desk, pack, pack_money, pack_sequence, pack_time, pass, unpack, unpack_money, unpack_sequence,
+    unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, unpack_rows};
 
@@ -46,7 +46,7 @@ impl Row for Terms {
         (self.no.0, self.created_at)
     }
 
-    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Desk) {
         let Terms { no, market, wording, price, quantity, .. } = self;
         let Terms { time_in_force, created_at, client_id, in_market, .. } = self;
         pack_sequence(before.0, no.0, sink);
@@ -62,7 +62,7 @@ impl Row for Terms {
         pack(quantity.get(), sink);
         if let Some(name) = client_id {
             pack(name.as_str().len() as u64, sink);
-            sink.extend_from_slice(name.as_str().as_bytes());
+            sink.put(name.as_str().as_bytes());
         }
         in_market.pack(place, sink);
     }
@@ -132,7 +132,7 @@ impl Ending {
     }
 
     /// Appends it, for the order at `slot` of its page.
-    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut Vec<u8>) {
+    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut Desk) {
         let Ending { price, quantity, filled, filled_cost, reason, updated_at, fills } = self;
         pack(u64::from(slot), sink);
         price.write(sink);
@@ -158,6 +158,19 @@ impl Ending {
             fills: Chain::unpack(source)?,
         };
         Ok((slot, ending))
+    }
+
+    /// Passes over an ending; gives the slot of its order.
+    fn pass(source: &mut &[u8]) -> Result<u32, BadImage> {
+        let slot = unpack_u32(source)?;
+        Tick::read(source)?;
+        Option::<CancelReason>::read(source)?;
+        // What was wanted, filled and paid, and when it ended.
+        for _ in 0..4 {
+            pass(source)?;
+        }
+        Chain::pass(source)?;
+        Ok(slot)
     }
 
     /// The order that ended so.
@@ -188,6 +201,9 @@ impl Ending {
     }
 }
 
+/// Bytes of the length before what was asked for.
+const LENGTH_BYTES: usize = 4;
+
 /// A page of orders, unpacked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OrderPage {
@@ -198,10 +214,14 @@ pub(super) struct OrderPage {
 
 impl OrderPage {
     /// Reads a page whose first order is at `first`.
-    pub(super) fn unpack(first: Place, rows: u32, mut bytes: &[u8]) -> Result<Self, BadImage> {
-        let terms = unpack_rows(first, rows, &mut bytes)?;
+    pub(super) fn unpack(first: Place, rows: u32, bytes: &[u8]) -> Result<Self, BadImage> {
+        let (mut asked, ended) = parts(bytes)?;
+        let terms = unpack_rows(first, rows, &mut asked)?;
+        if !asked.is_empty() {
+            return Err(BadImage::Trailing);
+        }
         let mut page = OrderPage { terms, endings: BTreeMap::new() };
-        page.end(bytes)?;
+        page.end(ended)?;
         Ok(page)
     }
 
@@ -213,31 +233,40 @@ impl OrderPage {
         }
         Ok(())
     }
-
-    /// Appends the endings, by slot.
-    pub(super) fn pack_endings(&self, sink: &mut Vec<u8>) {
-        for (slot, ending) in &self.endings {
-            if let Some(terms) = self.terms.get(*slot as usize) {
-                ending.pack(*slot, terms.created_at, sink);
-            }
-        }
-    }
 }
 
-/// A page with endings that came after it was put away.
-pub(super) fn with_endings(
-    first: Place,
-    rows: u32,
-    bytes: &[u8],
-    late: &[u8],
-) -> Result<Vec<u8>, BadImage> {
-    let mut rest = bytes;
-    let terms: Vec<Terms> = unpack_rows(first, rows, &mut rest)?;
-    let asked = bytes.len().saturating_sub(rest.len());
-    let mut page = OrderPage { terms, endings: BTreeMap::new() };
-    page.end(rest)?;
-    page.end(late)?;
-    let mut changed = bytes.get(..asked).unwrap_or_default().to_vec();
-    page.pack_endings(&mut changed);
-    Ok(changed)
+/// A page: how many bytes tell of what was asked for, these, and then the endings, in any order.
+pub(super) fn page_of(asked: &[u8], ended: &[u8]) -> Vec<u8> {
+    let mut page = Vec::with_capacity(LENGTH_BYTES + asked.len() + ended.len());
+    u32::try_from(asked.len()).unwrap_or(u32::MAX).write(&mut page);
+    page.extend_from_slice(asked);
+    page.extend_from_slice(ended);
+    page
+}
+
+/// What [`page_of`] was given.
+fn parts(mut page: &[u8]) -> Result<(&[u8], &[u8]), BadImage> {
+    let length = u32::read(&mut page)?;
+    page.split_at_checked(length as usize).ok_or(BadImage::Truncated)
+}
+
+/// A page with endings that came after it was put away. None is told twice: a replay adds what is
+/// there already.
+pub(super) fn with_endings(page: &[u8], late: &[u8]) -> Result<Vec<u8>, BadImage> {
+    let (asked, mut ended) = parts(page)?;
+    let (mut told, mut rest) = (Vec::new(), late);
+    while !rest.is_empty() {
+        told.push(Ending::pass(&mut rest)?);
+    }
+    told.sort_unstable();
+    let mut all = Vec::with_capacity(ended.len() + late.len());
+    while !ended.is_empty() {
+        let from = ended;
+        let slot = Ending::pass(&mut ended)?;
+        if told.binary_search(&slot).is_err() {
+            all.extend_from_slice(from.get(..from.len() - ended.len()).unwrap_or_default());
+        }
+    }
+    all.extend_from_slice(late);
+    Ok(page_of(asked, &all))
 }

@@ -4,7 +4,7 @@
 
 use super::pool::{Entry, Pool, Slot};
 use super::row::{OrderRow, OrderStatus};
-use super::table::Table;
+use super::table::{Spot, Table};
 use super::titles::Titles;
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
@@ -120,7 +120,8 @@ impl Open {
         self.slots.len()
     }
 
-    fn find(&self, no: OrderNo) -> Option<Slot> {
+    /// Where an open order is, for as long as none comes or goes.
+    pub(super) fn find(&self, no: OrderNo) -> Option<Spot> {
         self.slots.find(no, |slot| self.pool.no(slot))
     }
 
@@ -131,29 +132,18 @@ impl Open {
 
     /// An open order.
     pub(super) fn get(&self, no: OrderNo) -> Option<Standing> {
-        self.pool.get(self.find(no)?)
+        self.at(self.find(no)?)
     }
 
-    /// When it was placed.
-    pub(super) fn placed(&self, no: OrderNo) -> Option<TimeMs> {
-        self.pool.entry(self.find(no)?).map(Entry::created_at)
+    /// The order that was found there.
+    pub(super) fn at(&self, spot: Spot) -> Option<Standing> {
+        self.pool.get(spot.slot)
     }
 
-    /// Changes an open order: of whom it is, and when and where it was placed, stays.
-    pub(super) fn change<T>(
-        &mut self,
-        no: OrderNo,
-        change: impl FnOnce(&mut Standing) -> T,
-    ) -> Result<T, Fault> {
-        let unknown = Fault::UnknownOrder(no);
-        let slot = self.find(no).ok_or(unknown)?;
-        let before = self.pool.get(slot).ok_or(unknown)?;
-        let mut after = before;
-        let told = change(&mut after);
-        if after != before {
-            self.pool.set(slot, &after).ok_or(unknown)?;
-        }
-        Ok(told)
+    /// Changes an order that was found there: of whom it is, and when and where it was placed,
+    /// stays.
+    pub(super) fn set(&mut self, spot: Spot, standing: &Standing) -> Option<()> {
+        self.pool.set(spot.slot, standing)
     }
 
     /// An open order as readers see it.
@@ -179,7 +169,7 @@ impl Open {
         no: OrderNo,
     ) -> impl Iterator<Item = (OrderNo, Standing)> {
         let own = |entry: &&Entry| entry.user == user;
-        let known = self.find(no).and_then(|slot| self.pool.entry(slot)).filter(own);
+        let known = self.find(no).and_then(|spot| self.pool.entry(spot.slot)).filter(own);
         let newest = self.users.get(user.index()).copied().flatten();
         let first = known.map_or(newest, |entry| entry.before);
         let before = |slot: &Slot| self.pool.entry(*slot).and_then(|entry| entry.before);
@@ -213,17 +203,16 @@ impl Open {
         Ok(())
     }
 
-    /// Takes an order away, and its name.
-    pub(super) fn remove(&mut self, no: OrderNo) -> Option<(Standing, Option<Token>)> {
-        let slot = self.slots.remove(no, |slot| self.pool.no(slot))?;
-        let standing = self.pool.get(slot)?;
-        let Entry { before, after, .. } = *self.pool.entry(slot)?;
+    /// Takes an order away that was found there, and its name, which it gives.
+    pub(super) fn remove(&mut self, no: OrderNo, spot: Spot) -> Option<Token> {
+        let Entry { user, before, after, .. } = *self.pool.entry(spot.slot)?;
+        self.slots.remove(spot, |slot| self.pool.no(slot));
         if after.is_none()
-            && let Some(newest) = self.users.get_mut(standing.user.index())
+            && let Some(newest) = self.users.get_mut(user.index())
         {
             *newest = before;
         }
-        self.pool.remove(slot);
-        Some((standing, self.names.remove(standing.user, no)))
+        self.pool.remove(spot.slot);
+        self.names.remove(user, no)
     }
 }

@@ -36,6 +36,14 @@ struct Home {
     far: u64,
 }
 
+/// Where an order was found. It holds until the table changes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    part: usize,
+    place: usize,
+    pub(super) slot: Slot,
+}
+
 impl Home {
     const fn of(no: OrderNo) -> Home {
         // Numbers one after the other are sent far from each other, and evenly.
@@ -59,15 +67,15 @@ impl Table {
         self.count
     }
 
-    /// The room of this order; `number` tells whose a room is.
+    /// Where this order is; `number` tells whose a room is.
     pub(super) fn find(
         &self,
         no: OrderNo,
         number: impl Fn(Slot) -> Option<OrderNo>,
-    ) -> Option<Slot> {
-        let home = Home::of(no);
-        let part = self.parts.get(home.part)?;
-        part.find(home.far, |slot| number(slot) == Some(no)).map(|(_, slot)| slot)
+    ) -> Option<Spot> {
+        let Home { part, far } = Home::of(no);
+        let (place, slot) = self.parts.get(part)?.find(far, |slot| number(slot) == Some(no))?;
+        Some(Spot { part, place, slot })
     }
 
     /// Takes in an order that is not there yet.
@@ -87,19 +95,12 @@ impl Table {
         self.count += 1;
     }
 
-    /// Takes an order away; gives its room.
-    pub(super) fn remove(
-        &mut self,
-        no: OrderNo,
-        number: impl Fn(Slot) -> Option<OrderNo>,
-    ) -> Option<Slot> {
-        let home = Home::of(no);
-        let part = self.parts.get_mut(home.part)?;
-        let (place, slot) = part.find(home.far, |slot| number(slot) == Some(no))?;
-        part.clear(place, |slot| number(slot).map(|no| Home::of(no).far));
+    /// Takes an order away that was found there.
+    pub(super) fn remove(&mut self, spot: Spot, number: impl Fn(Slot) -> Option<OrderNo>) {
+        let Some(part) = self.parts.get_mut(spot.part) else { return };
+        part.clear(spot.place, |slot| number(slot).map(|no| Home::of(no).far));
         part.taken = part.taken.saturating_sub(1);
         self.count = self.count.saturating_sub(1);
-        Some(slot)
     }
 }
 
@@ -204,22 +205,23 @@ mod tests {
             let mut numbers: Vec<OrderNo> = Vec::new();
             for (number, adds) in steps {
                 let no = crowded(number);
-                let found = table.find(no, |slot| numbers.get(slot.index()).copied());
+                let spot = table.find(no, |slot| numbers.get(slot.index()).copied());
+                let found = spot.map(|spot| spot.slot);
                 prop_assert_eq!(found, expected.get(&no).copied());
                 if adds && found.is_none() {
                     let slot = Slot::at(numbers.len()).unwrap();
                     numbers.push(no);
                     expected.insert(no, slot);
                     table.add(no, slot, |slot| numbers.get(slot.index()).copied());
-                } else if !adds {
-                    let removed = table.remove(no, |slot| numbers.get(slot.index()).copied());
-                    prop_assert_eq!(removed, expected.remove(&no));
+                } else if let Some(spot) = spot.filter(|_| !adds) {
+                    table.remove(spot, |slot| numbers.get(slot.index()).copied());
+                    expected.remove(&no);
                 }
                 prop_assert_eq!(table.len(), expected.len());
             }
             for (no, slot) in &expected {
                 let found = table.find(*no, |slot| numbers.get(slot.index()).copied());
-                prop_assert_eq!(found, Some(*slot));
+                prop_assert_eq!(found.map(|spot| spot.slot), Some(*slot));
             }
         }
     }

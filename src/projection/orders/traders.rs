@@ -76,7 +76,7 @@ impl Traders {
         sorted.sort_unstable_by_key(|(user, _)| *user);
         let pages = sorted.chunks(history.rows_per_page() as usize);
         for (page, traders) in pages.clone().enumerate() {
-            history.put(key(market, page), &packed(traders));
+            history.put(key(market, page), packed(traders));
         }
         *self = Traders::Put(pages.filter_map(|page| Some(page.first()?.0)).collect());
     }

@@ -8,7 +8,7 @@ use crate::exchange::image::coding::{BadImage, Imaged};
 use crate::exchange::units::{Lots, MoneySum, TimeMs};
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from, unpack_money,
+    Desk, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from, unpack_money,
     unpack_signed, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Pages, Row};
@@ -33,7 +33,7 @@ impl Row for Ended {
         (self.0.change, self.0.updated_at, self.0.user.0)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
         let PositionRow { user, market, outcome, quantity, cost, .. } = self.0;
         let PositionRow { realised, resolution, copy_from, updated_at, change, .. } = self.0;
         pack_from(before.0, change, sink);

@@ -68,9 +68,9 @@ impl Positions {
                 sizes.has_market(row.market)?;
                 row.copy_from.map_or(Ok(()), |user| sizes.has_user(user))?;
                 hold(row.change <= positions.changes, "a position changed after the last change")?;
-                let other = positions.index.insert((user, row.market, row.outcome), place);
-                hold(other.is_none(), "two positions of one user in one outcome")?;
                 let key = (user, row.market, row.outcome);
+                let other = positions.set_place(key, Some(place));
+                hold(other.is_none(), "two positions of one user in one outcome")?;
                 let counted = positions.note_interest(key, Lots::ZERO, row.quantity);
                 counted.map_err(|_| BadImage::Contradiction("too many contracts held"))?;
                 rows.push(row);

@@ -6,8 +6,8 @@ use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Lots, MoneySum, Sequence, TimeMs};
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money, unpack_sequence,
-    unpack_signed, unpack_time, unpack_u32,
+    Desk, pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money,
+    unpack_sequence, unpack_signed, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -22,7 +22,7 @@ impl Row for SettlementRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
         let SettlementRow { market, outcome, quantity, payout, realised, time, sequence } = self;
         pack_sequence(before.0, *sequence, sink);
         pack_time(before.1, *time, sink);

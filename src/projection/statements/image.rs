@@ -7,7 +7,7 @@ use crate::exchange::units::{Money, Sequence, TimeMs};
 use crate::projection::accounts::Balance;
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence, unpack_time,
+    Desk, pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence, unpack_time,
     unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
@@ -40,7 +40,7 @@ impl Cause {
         }
     }
 
-    fn pack(self, at: (Sequence, TimeMs), sink: &mut Vec<u8>) {
+    fn pack(self, at: (Sequence, TimeMs), sink: &mut Desk) {
         self.code().write(sink);
         if let Some(Subject { order, placed, market }) = self.subject() {
             pack_sequence(at.0, order.0, sink);
@@ -91,7 +91,7 @@ impl Row for Change {
         Before { sequence: self.sequence, time: self.time, after: self.after }
     }
 
-    fn pack(&self, _: Place, before: &Before, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &Before, sink: &mut Desk) {
         // The number follows from the place, and how the account stood before from the changes.
         let Change { number: _, sequence, time, cause, available, reserved, after } = self;
         pack_sequence(before.sequence, *sequence, sink);
@@ -118,7 +118,7 @@ impl Row for Change {
 }
 
 /// How an amount stands after a change: nothing, unless it is the first on its page.
-fn pack_beside(before: Money, change: Money, after: Money, sink: &mut Vec<u8>) {
+fn pack_beside(before: Money, change: Money, after: Money, sink: &mut Desk) {
     let expected = before.get().wrapping_add(change.get());
     pack_money(Money::new(after.get().wrapping_sub(expected)), sink);
 }

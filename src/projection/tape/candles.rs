@@ -5,6 +5,7 @@ use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, LotsSum, Tick, TimeMs};
 use crate::projection::fault::Fault;
 use crate::projection::history::chain::Place;
+use crate::projection::history::pack::Desk;
 use crate::projection::history::stream::{Pages, Tail};
 use crate::projection::history::{History, HistoryError};
 
@@ -141,7 +142,8 @@ impl<const MINUTES: bool> Series<MINUTES> {
             Some(last) if last.start >= start => last.take(later),
             last => {
                 if let Some(done) = last.replace(Candle { start, ..*later }) {
-                    self.done.push_on(history, market.0, &Done(done))?;
+                    // Once a minute, so nothing is kept for it.
+                    self.done.push_on(history, market.0, &Done(done), &mut Desk::new())?;
                 }
             }
         }

@@ -10,8 +10,8 @@ use crate::exchange::image::coding::{
 use crate::exchange::units::{Lots, LotsSum, Sequence, TimeMs};
 use crate::projection::history::chain::Place;
 use crate::projection::history::pack::{
-    pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from, unpack_sequence,
-    unpack_time, unpack_u32, unpack_wide,
+    Desk, pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from,
+    unpack_sequence, unpack_time, unpack_u32, unpack_wide,
 };
 use crate::projection::history::stream::{Row, Streams, Tail};
 use crate::projection::history::{History, Kind};
@@ -30,7 +30,7 @@ impl Row for TradeRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
         let TradeRow { quantity, time, sequence, index, price, taker } = self;
         pack_sequence(before.0, *sequence, sink);
         pack_time(before.1, *time, sink);
@@ -70,7 +70,7 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
         Before { start, through, interest }
     }
 
-    fn pack(&self, _: Place, before: &Before, sink: &mut Vec<u8>) {
+    fn pack(&self, _: Place, before: &Before, sink: &mut Desk) {
         let Candle { start, prices, trades, through, interest } = self.0;
         pack_time(before.start, start, sink);
         prices.write(sink);

@@ -1,0 +1,142 @@
+//! Where pages are in their file, as it is kept: sixteen of near names together.
+
+use super::{NAME_BYTES, Name};
+use crate::journal::store::{Step, StoreError};
+
+/// Pages whose places are kept together.
+const GROUP: usize = 16;
+/// The same, where pages are numbered.
+const GROUP_PAGES: u64 = GROUP as u64;
+/// Bytes of a name before its number.
+const OWNER_BYTES: usize = NAME_BYTES - size_of::<u64>();
+/// Bytes of a slot and its place.
+const ENTRY_BYTES: usize = 17;
+
+/// Where a page is, and its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) sum: u32,
+}
+
+/// The places of pages whose names are near each other, by slot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Group([Option<Place>; GROUP]);
+
+/// The name of the group that has a page, and its slot there.
+pub(super) fn home(name: &Name) -> (Name, usize) {
+    let (owner, number) = name.split_at(OWNER_BYTES);
+    let number = number.try_into().map_or(0, u64::from_be_bytes);
+    let mut home = [0; NAME_BYTES];
+    for (to, from) in home.iter_mut().zip(owner.iter().chain(&(number / GROUP_PAGES).to_be_bytes()))
+    {
+        *to = *from;
+    }
+    (home, usize::try_from(number % GROUP_PAGES).unwrap_or(0))
+}
+
+fn checksum(name: &Name, page: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(name);
+    hasher.update(page);
+    hasher.finalize()
+}
+
+impl Place {
+    /// That of a page at the file's beginning.
+    pub(super) fn of(name: &Name, page: &[u8]) -> Result<Place, StoreError> {
+        let length = u32::try_from(page.len());
+        let length = length.map_err(|_| StoreError::new(Step::Put, "the page is too long"))?;
+        Ok(Place { offset: 0, length, sum: checksum(name, page) })
+    }
+
+    /// Where the page ends.
+    pub(super) fn end(&self) -> u64 {
+        self.offset.saturating_add(u64::from(self.length))
+    }
+
+    /// Whether these bytes are what was put there, as far as the checksum tells.
+    pub(super) fn may_have(&self, name: &Name, page: &[u8]) -> bool {
+        self.length as usize == page.len() && self.sum == checksum(name, page)
+    }
+}
+
+impl Group {
+    pub(super) fn get(&self, slot: usize) -> Option<Place> {
+        self.0.get(slot).copied().flatten()
+    }
+
+    pub(super) fn set(&mut self, slot: usize, place: Place) {
+        if let Some(there) = self.0.get_mut(slot) {
+            *there = Some(place);
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.0.len() * ENTRY_BYTES);
+        for (slot, place) in (0..).zip(&self.0) {
+            if let Some(Place { offset, length, sum }) = place {
+                bytes.push(slot);
+                bytes.extend_from_slice(&offset.to_le_bytes());
+                bytes.extend_from_slice(&length.to_le_bytes());
+                bytes.extend_from_slice(&sum.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Group, StoreError> {
+        let damaged = || StoreError::new(Step::Read, "what leads to the page is damaged");
+        let mut group = Group::default();
+        let (entries, rest) = bytes.as_chunks::<ENTRY_BYTES>();
+        if !rest.is_empty() {
+            return Err(damaged());
+        }
+        for [slot, entry @ ..] in entries {
+            let there = group.0.get_mut(usize::from(*slot)).ok_or_else(damaged)?;
+            let (offset, rest) = entry.split_first_chunk().ok_or_else(damaged)?;
+            let (length, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+            let sum = rest.first_chunk().ok_or_else(damaged)?;
+            *there = Some(Place {
+                offset: u64::from_le_bytes(*offset),
+                length: u32::from_le_bytes(*length),
+                sum: u32::from_le_bytes(*sum),
+            });
+        }
+        Ok(group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_read_as_it_was_written_and_nothing_else_is() {
+        let mut group = Group::default();
+        for slot in [0, 3, 15] {
+            let place = Place::of(&[7; NAME_BYTES], &vec![1; slot * 100]).unwrap();
+            group.set(slot, Place { offset: u64::MAX - slot as u64, ..place });
+        }
+        let mut bytes = group.encode();
+        assert_eq!(Group::decode(&bytes), Ok(group));
+        assert_eq!((group.get(1), group.get(16)), (None, None));
+        assert!(Group::decode(&bytes[1..]).is_err());
+        bytes[0] = 16;
+        assert!(Group::decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn near_names_are_kept_together_and_others_are_not() {
+        let name = |owner: u8, number: u64| {
+            let mut name = [owner; NAME_BYTES];
+            name[OWNER_BYTES..].copy_from_slice(&number.to_be_bytes());
+            name
+        };
+        assert_eq!(home(&name(1, 33)), (name(1, 2), 1));
+        assert_eq!(home(&name(1, 47)), (name(1, 2), 15));
+        assert_ne!(home(&name(1, 48)).0, home(&name(1, 47)).0);
+        assert_ne!(home(&name(2, 33)).0, home(&name(1, 33)).0);
+    }
+}
