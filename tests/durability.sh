@@ -159,6 +159,32 @@ else
     cat "$work/out" "$work/again"
 fi
 
+# A half of the log is written over only once sled's file was synced behind it.
+strace -f -y -e trace=pwrite64,fdatasync -P "$work/long/wal" -P "$work/long/journal/db" \
+    -o "$work/trace" "$program" "$work/long" 22000 >"$work/out" 2>&1 || status=1
+python3 - "$work/trace" <<'PYTHON' || status=1
+import re
+import sys
+
+half, turns, synced, under_way, faults = 0, 0, True, None, 0
+for line in open(sys.argv[1], errors="replace"):
+    thread = line.split(" ", 1)[0]
+    if "fdatasync(" in line and "/journal/db>" in line:
+        under_way = thread if "<unfinished" in line else None
+        synced |= line.rstrip().endswith("= 0")
+    elif thread == under_way and "fdatasync resumed" in line:
+        synced |= line.rstrip().endswith("= 0")
+    written = re.search(r"/wal>, .*, (\d+)(\) += | <unfinished)", line)
+    if written and int(written[1]) // (1 << 20) != half:
+        half, turns = 1 - half, turns + 1
+        # The sync that began at the turn before this one has ended by now.
+        faults += turns > 1 and not synced
+        synced = False
+sound = "no" if faults or turns < 2 else "yes"
+print(f"  {turns} turns of the log, each after a sync of sled's file: {sound}")
+sys.exit(sound == "no")
+PYTHON
+
 # Where sled's file could not be synced behind the log, it is written again before sled reads it.
 "$program" "$work/behind" 3 >"$work/out" 2>&1 || status=1
 touch "$work/behind/unsettled"

@@ -31,8 +31,16 @@ struct Case {
 }
 
 impl Case {
-    /// A journal of thirty blocks, the archive of the first so many of them, four to a member.
+    /// A journal of thirty blocks, the archive of the first so many of them, four to a member, and
+    /// an empty write-ahead log: a longer journal's would hold none of the blocks that are damaged.
     fn new(archived: usize) -> Case {
+        let case = Case::with_log(archived);
+        fs::write(case.log(), b"").unwrap();
+        case
+    }
+
+    /// The same with what the write-ahead log still holds of it.
+    fn with_log(archived: usize) -> Case {
         let case = Case { dir: tempfile::tempdir().unwrap(), blocks: chain(30, 20) };
         let (mut journal, _) = SledJournal::open(&case.data()).unwrap();
         for block in &case.blocks {
@@ -58,17 +66,25 @@ impl Case {
         self.data().join("journal/db")
     }
 
+    fn log(&self) -> PathBuf {
+        self.data().join("wal")
+    }
+
     /// Writes nonsense over a block in sled's file, wherever it stands there.
     fn destroy_stored(&self, block: usize) {
-        let bytes = fs::read(self.database()).unwrap();
+        self.destroy(&self.database(), block);
+    }
+
+    fn destroy(&self, path: &Path, block: usize) {
+        let bytes = fs::read(path).unwrap();
         let wanted = self.blocks[block].bytes();
-        let file = fs::OpenOptions::new().write(true).open(self.database()).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
         let mut found = 0;
         for (at, _) in bytes.windows(wanted.len()).enumerate().filter(|(_, w)| *w == wanted) {
             file.write_all_at(&[0xA5; 40], at as u64 + 30).unwrap();
             found += 1;
         }
-        assert!(found > 0, "block {block} is not in sled's file");
+        assert!(found > 0, "block {block} is not in {}", path.display());
     }
 
     /// Writes nonsense into a member of the archive.
@@ -177,6 +193,22 @@ fn damage_in_the_middle_of_sleds_file_is_bridged_by_the_archive() {
     assert!(!salvaged.complete);
     let beyond = beyond(&salvaged);
     assert_eq!((beyond[0].0, beyond.last().unwrap().1), (261, 600), "{salvaged:?}");
+}
+
+#[test]
+fn damage_in_sleds_file_is_bridged_by_the_log_around_its_own_damage() {
+    let case = Case::with_log(0);
+    case.destroy_stored(12);
+    case.destroy(&case.log(), 3);
+    case.destroy(&case.log(), 20);
+    let salvaged = case.salvage_with(None);
+    assert_eq!(salvaged.head.sequence, Sequence::new(600), "{salvaged:?}");
+    assert!(salvaged.complete, "{salvaged:?}");
+    case.destroy_stored(20);
+    let salvaged = case.salvage_with(None);
+    assert_eq!(salvaged.head.sequence, Sequence::new(400), "{salvaged:?}");
+    assert!(!salvaged.complete);
+    assert_eq!(beyond(&salvaged).last().unwrap().1, 600, "{salvaged:?}");
 }
 
 #[test]

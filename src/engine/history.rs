@@ -149,7 +149,14 @@ const fn vouched_key(sequence: Sequence) -> [u8; 8] {
 impl Kept {
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
-        self.pages.sync()
+        // The system tells of it once, and takes for written what is not: nothing more can be
+        // vouched for, and the next start makes all of it anew.
+        self.pages.sync().inspect_err(|error| {
+            self.fail(error);
+            if let Err(error) = self.pages.damaged() {
+                tracing::error!(%error, "that history could not be synced is noted nowhere");
+            }
+        })
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {

@@ -1,10 +1,11 @@
 //! Pages of others beside the journal: bytes under names. Nothing here is the truth, all of it can
-//! be made again from the journal; so a page that was lost or changed is told of when it is read,
-//! and nothing is done to prevent it but a checksum.
+//! be made again from the journal; so a page whose bytes were lost or changed is told of when it is
+//! read, and nothing is done to prevent it but a checksum. Not told is where damage has sled lead to
+//! the bytes that a page had before.
 //!
 //! Pages stand one after the other in a file that only grows; a sled of their own leads to them. It
-//! leads to nothing that is not on disk: where pages are that were put since the last sync is in
-//! memory. A page that is put again leaves the bytes before where they are.
+//! leads to nothing that was not synced: where pages are that were put since is in memory. A page
+//! that is put again leaves the bytes before where they are.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -107,6 +108,9 @@ impl PageStore {
         let tree = |name| caught(Step::Open, || db.open_tree(name));
         let (places, vouched) = (tree(TREE)?, tree(VOUCHED_TREE)?);
         let places_file = File::open(dir.join("db")).map_err(opening)?;
+        if !dir.join(PAGES_FILE).exists() && !places.is_empty() {
+            return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
+        }
         let mut kept = File::options();
         let kept = kept.create(true).truncate(false).read(true).write(true);
         let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
@@ -124,10 +128,21 @@ impl PageStore {
     /// # Errors
     /// The system's.
     pub fn remove(data: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(PageStore::folder(data)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let folder = PageStore::folder(data);
+        if !folder.exists() {
+            return Ok(());
         }
+        // The sign goes last: where this is interrupted, the next start does it again.
+        File::create(folder.join(DAMAGED_FILE))?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else if entry.file_name() != DAMAGED_FILE {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        fs::remove_dir_all(folder)
     }
 
     /// Whether a page of a data directory was found lost or damaged.

@@ -2,9 +2,9 @@
 //!
 //! The directory is never written to: what sled has is asked of a copy, because opening sled
 //! writes. Three sources, in order of trust: the archive, which holds nothing that was not durable;
-//! sled's tree and the write-ahead log, which hold nothing that was removed; and sled's file,
-//! searched byte by byte for blocks, which may hold blocks that were refused and so counts only up
-//! to the witness.
+//! sled's tree and the chain in the write-ahead log, which hold nothing that was removed; and both
+//! files, searched byte by byte for blocks, which may hold blocks that were refused and so count
+//! only up to the witness.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, TryLockError};
@@ -33,7 +33,7 @@ pub enum Origin {
     Archive,
     /// In sled's tree, or in the write-ahead log.
     Store,
-    /// In sled's file, but not in its tree any more.
+    /// In sled's file, but not in its tree any more, or in the log behind what is damaged.
     StoreFile,
 }
 
@@ -108,9 +108,11 @@ pub enum SalvageError {
     },
 }
 
-/// Where a block begins in sled's file, and how it hangs together.
+/// Where a block begins in sled's file or the log's, and how it hangs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct InFile {
+    /// Which of the files.
+    file: usize,
     offset: u64,
     bytes: usize,
     last: Sequence,
@@ -127,7 +129,8 @@ pub struct Salvage {
     store: Option<Sled>,
     /// The blocks of the write-ahead log.
     log: BTreeMap<Sequence, Block>,
-    file: Option<File>,
+    /// sled's file, and the write-ahead log's.
+    files: Vec<Option<File>>,
     in_file: BTreeMap<Sequence, Vec<InFile>>,
     marker: Option<Marker>,
     witness: Option<Witness>,
@@ -155,18 +158,22 @@ impl Salvage {
             }
             Some(path) => VecDeque::from([path.to_owned()]),
         };
-        let (database, mut in_file) = (data.join(STORE_DIR).join(DATABASE), BTreeMap::new());
-        let scraped = scrape_file(&database, |offset, block| {
-            let held: &mut Vec<InFile> = in_file.entry(block.first()).or_default();
-            if held.iter().all(|held| held.hash != block.hash()) {
-                let (bytes, hash, previous) = (block.bytes().len(), block.hash(), block.previous());
-                held.push(InFile { offset, bytes, last: block.last(), hash, previous });
+        let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
+        let mut in_file = BTreeMap::new();
+        for (file, path) in paths.iter().enumerate() {
+            let scraped = scrape_file(path, |offset, block| {
+                let held: &mut Vec<InFile> = in_file.entry(block.first()).or_default();
+                if held.iter().all(|held| held.hash != block.hash()) {
+                    let (bytes, last) = (block.bytes().len(), block.last());
+                    let (hash, previous) = (block.hash(), block.previous());
+                    held.push(InFile { file, offset, bytes, last, hash, previous });
+                }
+            });
+            if let Err(error) = scraped
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                faults.push(format!("{}: {error}", path.display()));
             }
-        });
-        if let Err(error) = scraped
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            faults.push(format!("{}: {error}", database.display()));
         }
         let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
         let log = wal::read(&data.join(WAL_FILE)).unwrap_or_else(|error| {
@@ -181,7 +188,7 @@ impl Salvage {
             archive_last: Sequence::ZERO,
             store,
             log: log.into_iter().map(|block| (block.first(), block)).collect(),
-            file: File::open(&database).ok(),
+            files: paths.iter().map(|path| File::open(path).ok()).collect(),
             in_file,
             marker,
             witness,
@@ -294,7 +301,7 @@ impl Salvage {
         })
     }
 
-    /// The block that sled's file holds at `next`, if it was acknowledged and is the only one, or
+    /// The block that sled's file or the log's holds at `next`, if it was acknowledged and is the only one, or
     /// the only one that another was built upon.
     fn in_file_only(&self, next: Sequence) -> Option<Block> {
         let follow = |of: &InFile| {
@@ -315,7 +322,8 @@ impl Salvage {
             }
         };
         let mut bytes = vec![0; one.bytes];
-        self.file.as_ref()?.read_exact_at(&mut bytes, one.offset).ok()?;
+        let file = self.files.get(one.file)?.as_ref()?;
+        file.read_exact_at(&mut bytes, one.offset).ok()?;
         let block = RawBlock::new(bytes).decode().ok()?;
         let follows = block.follows(&self.head).is_ok();
         Some(block).filter(|block| follows && self.not_refused(block) && self.acknowledged(block))

@@ -42,11 +42,13 @@ impl Settler {
         })
     }
 
-    /// Begins to do so on a thread of its own.
-    pub(super) fn begin(&self) -> Result<Settling, StoreError> {
+    /// Begins to do so on a thread of its own; where the system gives none, does it.
+    pub(super) fn begin(&self) -> Settling {
         let (settler, thread) = (self.clone(), thread::Builder::new().name("settling".to_owned()));
-        let begun = thread.spawn(move || settler.settle());
-        begun.map(|thread| Settling(Some(thread))).map_err(|e| StoreError::new(Step::Flush, e))
+        match thread.spawn(move || settler.settle()) {
+            Ok(thread) => Settling::Begun(thread),
+            Err(_) => Settling::Ended(self.settle()),
+        }
     }
 
     /// What failed earlier is settled now.
@@ -58,18 +60,31 @@ impl Settler {
     }
 }
 
-/// A thread that settles.
-#[derive(Debug, Default)]
-pub(super) struct Settling(Option<JoinHandle<Result<(), StoreError>>>);
+/// What was begun, and is waited for later.
+#[derive(Debug)]
+pub(super) enum Settling {
+    /// A thread is at it, or has ended.
+    Begun(JoinHandle<Result<(), StoreError>>),
+    /// It came to this.
+    Ended(Result<(), StoreError>),
+}
 
 impl Settling {
     pub(super) fn has_ended(&self) -> bool {
-        self.0.as_ref().is_some_and(JoinHandle::is_finished)
+        match self {
+            Settling::Begun(thread) => thread.is_finished(),
+            Settling::Ended(_) => true,
+        }
     }
 
     /// Waits for it.
     pub(super) fn end(&mut self) -> Result<(), StoreError> {
-        let ended = self.0.take().map_or(Ok(Ok(())), JoinHandle::join);
-        ended.unwrap_or_else(|_| Err(StoreError::new(Step::Flush, "the thread panicked")))
+        match std::mem::replace(self, Settling::Ended(Ok(()))) {
+            Settling::Ended(ended) => ended,
+            Settling::Begun(thread) => {
+                let panicked = |_| Err(StoreError::new(Step::Flush, "the thread panicked"));
+                thread.join().unwrap_or_else(panicked)
+            }
+        }
     }
 }

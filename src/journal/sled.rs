@@ -120,7 +120,10 @@ impl SledStore {
             return Err(OpenError::Blobs(blobs));
         }
         let wal_path = data.join(WAL_FILE);
-        let newest = if complete { wal::read(&wal_path).map_err(opening)? } else { Vec::new() };
+        let newest = wal::read(&wal_path).map_err(opening)?;
+        if !complete && !newest.is_empty() {
+            return Err(OpenError::FileMissing(marker_path));
+        }
         let stored = if complete {
             let witness = acknowledged(&witness_path)?;
             let stored = wal::must_be_stored(&newest, witness);
@@ -133,6 +136,11 @@ impl SledStore {
         let doubtful = unsettled.exists() || complete && refusal_stands(&marker_path)?;
         if doubtful && database.exists() {
             rewrite(&database).map_err(opening)?;
+        }
+        if !newest.is_empty() {
+            // Until sled's file is synced, which it is to be from its opening on: whoever fails at
+            // that, or is killed, may have had the only word of it.
+            File::create(&unsettled).map_err(opening)?;
         }
         let sled = Sled::open(&dir)?;
         let file = File::open(&database).map_err(opening)?;
@@ -158,7 +166,7 @@ impl SledStore {
         let writable = |path| OpenOptions::new().read(true).write(true).open(path);
         let marker = writable(&marker_path).map_err(opening)?;
         let witness = writable(&witness_path).map_err(opening)?;
-        let settling = Settling::default();
+        let settling = Settling::Ended(Ok(()));
         Ok(SledStore {
             settling,
             settler,
@@ -193,7 +201,7 @@ impl SledStore {
     fn turn(&mut self) -> Result<(), StoreError> {
         self.settling.end()?;
         self.blobs.still_empty(Step::Put)?;
-        self.settling = self.settler.begin()?;
+        self.settling = self.settler.begin();
         self.wal.turn();
         Ok(())
     }

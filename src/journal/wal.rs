@@ -1,5 +1,5 @@
-//! The write-ahead log: the newest blocks, on disk before the store has them there. One write over
-//! bytes that stand already and one sync make a block durable; the store is given it too, and takes
+//! The write-ahead log: the newest blocks, on disk before the store has them there. One write, over
+//! bytes that stand already once both halves were full, and one sync make a block durable; the store is given it too, and takes
 //! it to disk behind everybody's back, many blocks at a time.
 //!
 //! Two halves are filled in turn. A half is written over only when the store has on disk what
@@ -110,7 +110,8 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
     if older.last().map(Block::last) > newer.last().map(Block::last) {
         std::mem::swap(&mut older, &mut newer);
     }
-    // Where they do not meet, the older one is a rest, and the store has what it holds.
+    // Where they do not meet, the older one is a rest, which the store has. If it was cut short by
+    // damage the store need not have it; then it lacks the block before the newer one, and is refused.
     let meet = match (older.last(), newer.first()) {
         (Some(last), Some(first)) => first.follows(&last.head()).is_ok(),
         (None | Some(_), None) | (None, Some(_)) => false,
@@ -276,6 +277,24 @@ mod tests {
             }
         }
         assert!(begun > 0 && caught_up > 0 && refused > 0, "{begun} {caught_up} {refused}");
+    }
+
+    #[test]
+    fn a_log_with_blocks_is_not_cleared_where_the_marker_is_gone() {
+        let moments = Moments::take();
+        let (log, head) = moments.taken[0];
+        let mixed = moments.mixed(log, log, log);
+        // Nothing was settled yet, so sled has nothing to show.
+        fs::remove_dir_all(mixed.path().join("journal")).unwrap();
+        let marker = mixed.path().join("refused");
+        let kept = fs::read(&marker).unwrap();
+        fs::remove_file(&marker).unwrap();
+        let lost = SledJournal::open(mixed.path()).map(drop);
+        assert_eq!(lost, Err(OpenError::FileMissing(marker.clone())));
+        fs::write(&marker, kept).unwrap();
+        let journal = mixed.path().join("journal");
+        assert_eq!(SledJournal::open(mixed.path()).map(drop), Err(OpenError::Lost(journal)));
+        assert_eq!(read(&mixed.path().join(WAL_FILE)).unwrap().last().map(Block::head), Some(head));
     }
 
     #[test]
