@@ -124,14 +124,11 @@ impl SledStore {
         if !complete && !newest.is_empty() {
             return Err(OpenError::FileMissing(marker_path));
         }
-        let stored = if complete {
-            let witness = acknowledged(&witness_path)?;
-            let stored = wal::must_be_stored(&newest, witness);
+        let mut stored = Witness::NONE;
+        if complete {
+            stored = wal::must_be_stored(&newest, acknowledged(&witness_path)?);
             refuse_torn(&dir, stored)?;
-            stored
-        } else {
-            Witness::NONE
-        };
+        }
         let unsettled = data.join(UNSETTLED_FILE);
         let doubtful = unsettled.exists() || complete && refusal_stands(&marker_path)?;
         if doubtful && database.exists() {
