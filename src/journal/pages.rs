@@ -1,7 +1,7 @@
 //! Pages of others beside the journal: bytes under names. Nothing here is the truth, all of it can
-//! be made again from the journal; so a page whose bytes were lost or changed is told of when it is
-//! read, and nothing is done to prevent it but a checksum. Not told is where damage has sled lead to
-//! the bytes that a page had before.
+//! be made again from the journal; so a page whose bytes were lost or changed is told of when it
+//! is read, and nothing is done to prevent it but a checksum. Nobody is told where damage has sled
+//! lead to the bytes that a page had before.
 //!
 //! Pages stand one after the other in a file that only grows; a sled of their own leads to them. It
 //! leads to nothing that was not synced: where pages are that were put since is in memory. A page
