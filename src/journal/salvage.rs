@@ -13,10 +13,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::block::{Block, ChainHash, Head, RawBlock};
-use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::marker::{Marker, Witness};
 use super::portable;
 use super::scrape::{SoundBlocks, scrape_file};
-use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, WITNESS_SLOT_OFFSET};
+use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, newest_witness};
 use super::store::BlockSource;
 use super::tree::Sled;
 use super::wal;
@@ -301,8 +301,8 @@ impl Salvage {
         })
     }
 
-    /// The block that sled's file or the log's holds at `next`, if it was acknowledged and is the only one, or
-    /// the only one that another was built upon.
+    /// The block that sled's file or the log's holds at `next`, if it was acknowledged and is the
+    /// only one, or the only one that another was built upon.
     fn in_file_only(&self, next: Sequence) -> Option<Block> {
         let follow = |of: &InFile| {
             let after = self.in_file.get(&of.last.next());
@@ -473,25 +473,14 @@ fn marker(path: &Path, faults: &mut Vec<String>) -> Option<Marker> {
     read.ok()
 }
 
-/// The newer of the witness's sound slots.
 fn witness(path: &Path, faults: &mut Vec<String>) -> Option<Witness> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            faults.push(format!("{}: {error}", path.display()));
-            return None;
-        }
-    };
-    let slots = [0, usize::try_from(WITNESS_SLOT_OFFSET).unwrap_or(0)];
-    let slots = slots.into_iter().filter_map(|from| {
-        let slot = bytes.get(from..)?;
-        Witness::decode(slot.get(..SLOT_BYTES)?)
-    });
-    let newest = slots.max_by_key(|witness| witness.last);
-    if newest.is_none() {
-        faults.push(format!("{} cannot be read", path.display()));
+    let read = File::open(path).and_then(|file| newest_witness(&file));
+    match &read {
+        Ok(Some(_)) => {}
+        Ok(None) => faults.push(format!("{} cannot be read", path.display())),
+        Err(error) => faults.push(format!("{}: {error}", path.display())),
     }
-    newest
+    read.ok().flatten()
 }
 
 fn failed(path: &Path, error: io::Error) -> SalvageError {

@@ -32,7 +32,7 @@ pub(super) const MARKER_FILE: &str = "refused";
 /// The last acknowledged block, in two slots written in turn.
 pub(super) const WITNESS_FILE: &str = "witness";
 /// Where the second slot begins: in another sector, so that one torn write spares the other.
-pub(super) const WITNESS_SLOT_OFFSET: u64 = 4096;
+const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// The write-ahead log.
 pub(super) const WAL_FILE: &str = "wal";
 /// Stands in a directory once sled's file could not be made durable behind everybody's back. It
@@ -317,7 +317,7 @@ pub(super) fn sync_names(data: &Path, dir: &Path) -> io::Result<()> {
 }
 
 /// The newer of the sound slots.
-fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
+pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
     let mut newest: Option<Witness> = None;
     for offset in [0, WITNESS_SLOT_OFFSET] {
         let mut bytes = [0; SLOT_BYTES];

@@ -1,6 +1,6 @@
 //! The write-ahead log: the newest blocks, on disk before the store has them there. One write, over
-//! bytes that stand already once both halves were full, and one sync make a block durable; the store is given it too, and takes
-//! it to disk behind everybody's back, many blocks at a time.
+//! bytes that stand already once both halves were full, and one sync make a block durable; the
+//! store is given it too, and takes it to disk behind everybody's back, many blocks at a time.
 //!
 //! Two halves are filled in turn. A half is written over only when the store has on disk what
 //! stands in it, so that together they hold all that the store may still lack.
@@ -110,8 +110,8 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
     if older.last().map(Block::last) > newer.last().map(Block::last) {
         std::mem::swap(&mut older, &mut newer);
     }
-    // Where they do not meet, the older one is a rest, which the store has. If it was cut short by
-    // damage the store need not have it; then it lacks the block before the newer one, and is refused.
+    // Where they do not meet, the older one is a rest, which the store has. If damage cut it short
+    // the store need not have it: then it lacks the block before the newer one, and is refused.
     let meet = match (older.last(), newer.first()) {
         (Some(last), Some(first)) => first.follows(&last.head()).is_ok(),
         (None | Some(_), None) | (None, Some(_)) => false,
