@@ -370,6 +370,20 @@ mod tests {
     }
 
     #[test]
+    fn what_leads_to_pages_that_are_gone_is_not_opened_until_all_is_removed() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        put(&store, &[(1, b"first")]);
+        store.sync().unwrap();
+        store.close();
+        fs::remove_file(PageStore::folder(data.path()).join(PAGES_FILE)).unwrap();
+        assert!(PageStore::open(data.path()).is_err());
+        PageStore::remove(data.path()).unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        assert_eq!(store.get(&name(1)), Ok(None));
+    }
+
+    #[test]
     fn a_page_is_found_as_it_was_put_or_told_to_be_changed() {
         let data = tempfile::tempdir().unwrap();
         let store = PageStore::open(data.path()).unwrap();

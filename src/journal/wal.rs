@@ -298,6 +298,21 @@ mod tests {
     }
 
     #[test]
+    fn a_start_that_fails_while_sled_takes_over_leaves_word_of_it() {
+        let moments = Moments::take();
+        let (log, head) = moments.taken[0];
+        let mixed = moments.mixed(log, log, log);
+        let (unsettled, conf) = (mixed.path().join("unsettled"), mixed.path().join("journal/conf"));
+        let kept = fs::read(&conf).unwrap();
+        fs::write(&conf, b"no settings of sled's").unwrap();
+        assert!(matches!(opened(mixed.path()), Err(OpenError::Store(_))));
+        assert!(unsettled.exists());
+        fs::write(&conf, kept).unwrap();
+        assert_eq!(opened(mixed.path()), Ok(head));
+        assert!(!unsettled.exists());
+    }
+
+    #[test]
     fn closed_in_order_a_journal_is_whole_without_its_log() {
         let data = tempfile::tempdir().unwrap();
         let (mut journal, _) = SledJournal::open(data.path()).unwrap();
