@@ -36,7 +36,8 @@ const WITNESS_SLOT_OFFSET: u64 = 4096;
 /// The write-ahead log.
 pub(super) const WAL_FILE: &str = "wal";
 /// Stands in a directory once sled's file could not be made durable behind everybody's back, and
-/// while a start gives sled what the log holds. It need not outlive a power cut, after which nothing is taken for durable that is not.
+/// while a start gives sled what the log holds. It need not outlive a power cut, after which
+/// nothing is taken for durable that is not.
 pub(super) const UNSETTLED_FILE: &str = "unsettled";
 /// sled's directory.
 pub(super) const STORE_DIR: &str = "journal";
