@@ -3,11 +3,13 @@
 mod entry;
 pub(super) mod image;
 mod index;
+mod rooms;
 
 use std::num::NonZeroU32;
 
 use entry::{Entry, Rare};
 use index::SequenceIndex;
+use rooms::Rooms;
 
 use super::ahead::About;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
@@ -170,7 +172,7 @@ pub struct Standing {
 /// All resting orders of all books.
 #[derive(Debug, Clone, Default)]
 pub struct OrderPool {
-    entries: Vec<Entry>,
+    entries: Rooms<Entry>,
     free: Option<Slot>,
     rare: Vec<Rare>,
     rare_free: Vec<RareSlot>,
@@ -314,7 +316,6 @@ impl OrderPool {
             *place = entry;
             slot
         } else {
-            grow(&mut self.entries);
             self.entries.push(entry);
             Slot::at(self.entries.len()).ok_or(Broken::Capacity)?
         };

@@ -161,7 +161,7 @@ impl Answers {
             };
             self.ends.pop_front();
             let stands = self.rows.get(&record).is_some_and(|row| match &row.kept {
-                Kept::Order(placed) => orders.stands(placed.no),
+                Kept::Order(placed) => orders.stands(placed.user, placed.no),
                 _ => false,
             });
             match self.rows.get(&record).filter(|_| stands) {

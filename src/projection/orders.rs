@@ -4,14 +4,14 @@
 pub(super) mod image;
 mod folding;
 mod late;
+mod leaf;
+mod leaves;
 mod list;
 mod marks;
 mod names;
 mod page;
-mod pool;
 mod row;
 mod standing;
-mod table;
 mod titles;
 mod traders;
 
@@ -95,14 +95,20 @@ impl Orders {
         self.history.rows_per_page()
     }
 
-    /// An order that stands. O(1).
+    /// An order that stands, whosesoever it is. O(users): [`open_order_of`](Orders::open_order_of)
+    /// is for who knows whose.
     pub fn open_order(&self, order: OrderNo) -> Option<OrderRow> {
         self.open.row(order)
     }
 
-    /// Whether an order stands. O(1).
-    pub fn stands(&self, order: OrderNo) -> bool {
-        self.open.has(order)
+    /// An order of this user that stands. O(log n) in the user's open orders.
+    pub fn open_order_of(&self, user: UserNo, order: OrderNo) -> Option<OrderRow> {
+        self.open.row_of(user, order)
+    }
+
+    /// Whether an order of this user stands. O(log n) in the user's open orders.
+    pub fn stands(&self, user: UserNo, order: OrderNo) -> bool {
+        self.open.find(user, order).is_some()
     }
 
     /// When the orders were placed that the latest record amended, met or cancelled, in the order
@@ -130,7 +136,7 @@ impl Orders {
     }
 
     fn found(&self, user: UserNo, order: OrderNo) -> Option<Search> {
-        let (row, fills) = if let Some(standing) = self.open.get(order) {
+        let (row, fills) = if let Some(standing) = self.open.get(user, order) {
             (standing.row(order, self.open.name(order)), standing.fills)
         } else {
             let ended = self.just_ended.iter().find(|ended| ended.no == order)?;
@@ -183,7 +189,7 @@ impl Orders {
         self.open.len()
     }
 
-    /// A user's open orders, newest first; the cost is that of the open ones, whatever the history.
+    /// A user's open orders, newest first; the cost is that of those read, whatever the history.
     pub fn open_of(&self, user: UserNo) -> impl Iterator<Item = OrderRow> {
         self.open_before(user, ALL)
     }

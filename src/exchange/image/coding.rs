@@ -35,6 +35,17 @@ pub trait ImageSource {
     /// be had.
     fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage>;
 
+    /// The next eight bytes, where they are at hand: to be looked at, and passed over with
+    /// [`pass`](ImageSource::pass).
+    #[inline]
+    fn ahead(&self) -> Option<[u8; 8]> {
+        None
+    }
+
+    /// Passes over so many of the bytes that [`ahead`](ImageSource::ahead) gave.
+    #[inline]
+    fn pass(&mut self, _: usize) {}
+
     /// How many more bytes there are, if that is known.
     fn left(&self) -> Option<usize> {
         None
@@ -48,6 +59,16 @@ impl ImageSource for &[u8] {
         into.copy_from_slice(next);
         *self = rest;
         Ok(())
+    }
+
+    #[inline]
+    fn ahead(&self) -> Option<[u8; 8]> {
+        self.first_chunk().copied()
+    }
+
+    #[inline]
+    fn pass(&mut self, count: usize) {
+        *self = self.get(count..).unwrap_or_default();
     }
 
     fn left(&self) -> Option<usize> {

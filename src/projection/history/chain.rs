@@ -11,7 +11,8 @@ pub(in crate::projection) type Place = u32;
 
 /// How far back a row leads: to the row before it, and from each 64th and 4096th to the one
 /// before of the same roundness.
-const STEPS: [u32; 3] = [1, 64, 4096];
+const STEPS: [u32; STEPS_COUNT as usize] = [1, 64, 4096];
+const STEPS_COUNT: u32 = 3;
 
 /// The newest rows of a chain, by roundness, and how many rows it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,9 +88,7 @@ impl Chain {
     /// Passes over what [`pack`](Chain::pack) wrote.
     pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
         if unpack(source)? > 0 {
-            for _ in STEPS {
-                pass(source)?;
-            }
+            pass(STEPS_COUNT, source)?;
         }
         Ok(())
     }

@@ -40,6 +40,11 @@ impl Desk {
         self.room.get(..self.length).unwrap_or_default()
     }
 
+    /// The row, to be changed.
+    pub(in crate::projection) fn row_mut(&mut self) -> &mut [u8] {
+        self.room.get_mut(..self.length).unwrap_or_default()
+    }
+
     #[cold]
     fn grow(&mut self, length: usize) {
         self.room.resize(length.saturating_mul(2), 0);
@@ -115,31 +120,76 @@ pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSi
     }
 }
 
+/// A number of at most eight bytes, where those are at hand. Such numbers are nearly all, and are
+/// read at once.
+#[inline]
+fn unpack_at_once(source: &mut impl ImageSource) -> Option<Result<u64, BadImage>> {
+    let word = u64::from_le_bytes(source.ahead()?);
+    // A byte that no other follows has its highest bit clear.
+    let ends = !word & MORES;
+    if ends == 0 {
+        return None;
+    }
+    let bits = ends.trailing_zeros() + 1;
+    let own = word & (u64::MAX >> (u64::BITS - bits));
+    source.pass((bits / u8::BITS) as usize);
+    // A last byte of nothing could be left out.
+    let shortest = bits == u8::BITS || own >> (bits - u8::BITS) != 0;
+    Some(if shortest { Ok(gather(own & !MORES)) } else { Err(BadImage::Value("number")) })
+}
+
+/// What [`spread`] was given.
+const fn gather(spread: u64) -> u64 {
+    let quarters = spread & 0x007F_007F_007F_007F | (spread & 0x7F00_7F00_7F00_7F00) >> 1;
+    let halves = quarters & 0x0000_3FFF_0000_3FFF | (quarters & 0x3FFF_0000_3FFF_0000) >> 2;
+    halves & 0x0FFF_FFFF | (halves & 0x0FFF_FFFF_0000_0000) >> 4
+}
+
 /// What [`pack`] wrote.
 #[inline]
 pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64, BadImage> {
-    let mut first = [0];
-    source.fill(&mut first)?;
-    let [first] = first;
-    if first & MORE == 0 {
-        return Ok(u64::from(first));
+    match unpack_at_once(source) {
+        Some(number) => number,
+        None => u64::try_from(unpack_slowly(source)?).map_err(|_| BadImage::Value("number")),
     }
-    u64::try_from(unpack_after(first, source)?).map_err(|_| BadImage::Value("number"))
 }
 
-/// Passes over what [`pack`] wrote, or [`pack_wide`].
-pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
-    loop {
-        let (byte, rest) = source.split_first().ok_or(BadImage::Truncated)?;
-        *source = rest;
-        if byte & MORE == 0 {
-            return Ok(());
+/// Passes over so many numbers that [`pack`] wrote, or [`pack_wide`].
+pub(in crate::projection) fn pass(mut numbers: u32, source: &mut &[u8]) -> Result<(), BadImage> {
+    while numbers > 0 {
+        let Some(word) = source.ahead() else {
+            let (byte, rest) = source.split_first().ok_or(BadImage::Truncated)?;
+            *source = rest;
+            numbers -= u32::from(byte & MORE == 0);
+            continue;
+        };
+        let mut ends = !u64::from_le_bytes(word) & MORES;
+        let count = ends.count_ones();
+        if count < numbers {
+            numbers -= count;
+            ImageSource::pass(source, word.len());
+            continue;
         }
+        for _ in 1..numbers {
+            ends &= ends - 1;
+        }
+        ImageSource::pass(source, (ends.trailing_zeros() / u8::BITS + 1) as usize);
+        return Ok(());
     }
+    Ok(())
 }
 
 /// What [`pack_wide`] wrote.
+#[inline]
 pub(in crate::projection) fn unpack_wide(source: &mut impl ImageSource) -> Result<u128, BadImage> {
+    match unpack_at_once(source) {
+        Some(number) => number.map(u128::from),
+        None => unpack_slowly(source),
+    }
+}
+
+/// As [`unpack_wide`], byte by byte.
+fn unpack_slowly(source: &mut impl ImageSource) -> Result<u128, BadImage> {
     let mut first = [0];
     source.fill(&mut first)?;
     let [first] = first;
@@ -204,6 +254,14 @@ pub(in crate::projection) fn unpack_signed(
     Ok(if packed & 1 == 0 { half } else { !half })
 }
 
+/// What [`pack_short`] wrote.
+#[inline]
+fn unpack_short(source: &mut impl ImageSource) -> Result<i64, BadImage> {
+    let packed = unpack(source)?;
+    let half = (packed >> 1).cast_signed();
+    Ok(if packed & 1 == 0 { half } else { !half })
+}
+
 /// How much further a number is than the one before; both may be anything.
 #[inline]
 pub(in crate::projection) fn pack_from(before: u64, number: u64, sink: &mut impl ImageSink) {
@@ -254,8 +312,7 @@ pub(in crate::projection) fn unpack_time(
     before: TimeMs,
     source: &mut impl ImageSource,
 ) -> Result<TimeMs, BadImage> {
-    let ms = i128::from(before.get()).checked_add(unpack_signed(source)?);
-    let ms = ms.and_then(|ms| i64::try_from(ms).ok());
+    let ms = before.get().checked_add(unpack_short(source)?);
     ms.and_then(TimeMs::new).ok_or(BadImage::Value("TimeMs"))
 }
 
@@ -269,8 +326,7 @@ pub(in crate::projection) fn pack_money(money: Money, sink: &mut impl ImageSink)
 pub(in crate::projection) fn unpack_money(
     source: &mut impl ImageSource,
 ) -> Result<Money, BadImage> {
-    let money = i64::try_from(unpack_signed(source)?);
-    money.map(Money::new).map_err(|_| BadImage::Value("Money"))
+    unpack_short(source).map(Money::new)
 }
 
 #[cfg(test)]
@@ -304,10 +360,14 @@ mod tests {
             prop_assert_eq!(unpack_money(&mut source), Ok(Money::new(money >> (shift % 64))));
             prop_assert!(source.is_empty());
             let mut source = bytes.as_slice();
-            for _ in 0..5 {
-                pass(&mut source).unwrap();
+            for count in 0..=5 {
+                let mut source = source;
+                pass(count, &mut source).unwrap();
+                pass(5 - count, &mut source).unwrap();
+                prop_assert_eq!((source.len(), pass(0, &mut source)), (0, Ok(())));
+                prop_assert_eq!(pass(1, &mut source), Err(BadImage::Truncated));
             }
-            prop_assert_eq!((source.len(), pass(&mut source)), (0, Err(BadImage::Truncated)));
+            prop_assert_eq!(pass(6, &mut source), Err(BadImage::Truncated));
         }
 
         #[test]

@@ -41,8 +41,8 @@ impl Orders {
                 Ok(())
             }
             Effect::OrderAccepted { order, terms } => self.accept(at, *order, terms),
-            Effect::OrderAmended { order, price, quantity, remaining, .. } => {
-                let told = self.change(*order, |standing| {
+            Effect::OrderAmended { order, user, price, quantity, remaining, .. } => {
+                let told = self.change(*user, *order, |standing| {
                     standing.price = standing.wording.yes_price(*price);
                     standing.quantity = *quantity;
                     standing.updated_at = at.time;
@@ -56,9 +56,11 @@ impl Orders {
                 let maker = self.note_placed(maker);
                 taker.and_then(|(_, told)| told).and(maker)
             }
-            Effect::OrderRested { order, remaining, .. } => self.rest(at, *order, *remaining),
-            Effect::OrderCancelled { order, quantity, reason, .. } => {
-                let told = self.cancel(at, *order, *quantity, *reason);
+            Effect::OrderRested { order, user, remaining, .. } => {
+                self.rest(at, (*user, *order), *remaining)
+            }
+            Effect::OrderCancelled { order, user, quantity, reason, .. } => {
+                let told = self.cancel(at, (*user, *order), *quantity, *reason);
                 self.note_placed(told)
             }
             _ => Ok(()),
@@ -77,6 +79,7 @@ impl Orders {
     /// Changes an order that stands; gives when it was placed, and what `change` says.
     fn change(
         &mut self,
+        user: UserNo,
         order: OrderNo,
         change: impl FnOnce(&mut Standing) -> Result<(), Fault>,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
@@ -85,16 +88,21 @@ impl Orders {
             let told = change(&mut incoming.standing);
             return Ok((incoming.standing.created_at, told));
         }
-        let spot = self.open.find(order).ok_or(unknown)?;
-        let mut standing = self.open.at(spot).ok_or(unknown)?;
+        let spot = self.open.find(user, order).ok_or(unknown)?;
+        let mut standing = self.open.at(user, &spot).ok_or(unknown)?;
         let told = change(&mut standing);
-        self.open.set(spot, &standing).ok_or(unknown)?;
+        self.open.set(spot, order, &standing).ok_or(unknown)?;
         Ok((standing.created_at, told))
     }
 
-    fn rest(&mut self, at: &Applied<'_>, order: OrderNo, remaining: Lots) -> Result<(), Fault> {
+    fn rest(
+        &mut self,
+        at: &Applied<'_>,
+        (user, order): (UserNo, OrderNo),
+        remaining: Lots,
+    ) -> Result<(), Fault> {
         let Some(incoming) = self.incoming.take_if(|incoming| incoming.no == order) else {
-            let (_, told) = self.change(order, |standing| {
+            let (_, told) = self.change(user, order, |standing| {
                 standing.updated_at = at.time;
                 standing.check_parts(order, remaining)
             })?;
@@ -108,7 +116,7 @@ impl Orders {
     fn cancel(
         &mut self,
         at: &Applied<'_>,
-        order: OrderNo,
+        (user, order): (UserNo, OrderNo),
         quantity: Lots,
         reason: CancelReason,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
@@ -117,9 +125,9 @@ impl Orders {
         let (standing, name) = if let Some(incoming) = incoming {
             (incoming.standing, incoming.client_id)
         } else {
-            let spot = self.open.find(order).ok_or(unknown)?;
-            let standing = self.open.at(spot).ok_or(unknown)?;
-            (standing, self.open.remove(order, spot))
+            let spot = self.open.find(user, order).ok_or(unknown)?;
+            let standing = self.open.at(user, &spot).ok_or(unknown)?;
+            (standing, self.open.remove(user, order, spot))
         };
         let standing = Standing { updated_at: at.time, ..standing };
         let ended = self.end(order, standing, name, Some(reason));
@@ -182,23 +190,26 @@ impl Orders {
         liquidity: Liquidity,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
         let Orders { open, incoming, markets, fills, .. } = self;
-        let (order, unknown) = (party.order, Fault::UnknownOrder(party.order));
+        let (user, order, unknown) = (party.user, party.order, Fault::UnknownOrder(party.order));
         let incoming = incoming.as_mut().filter(|incoming| incoming.no == order);
         let spot = match &incoming {
             Some(_) => None,
-            None => Some(open.find(order).ok_or(unknown)?),
+            None => Some(open.find(user, order).ok_or(unknown)?),
         };
-        let known = spot.map_or_else(|| incoming.as_ref().map(|i| i.standing), |s| open.at(s));
+        let known = match &spot {
+            None => incoming.as_ref().map(|incoming| incoming.standing),
+            Some(spot) => open.at(user, spot),
+        };
         let mut standing = known.ok_or(unknown)?;
         let added = filled(&mut standing, markets, fills, (at, trade, party, liquidity));
         let whole = standing.check_parts(order, party.remaining);
         let mut told = added.and(whole);
         match (spot, incoming) {
             (Some(spot), _) if party.remaining.is_zero() => {
-                let name = open.remove(order, spot);
+                let name = open.remove(user, order, spot);
                 told = told.and(self.end(order, standing, name, None));
             }
-            (Some(spot), _) => open.set(spot, &standing).ok_or(unknown)?,
+            (Some(spot), _) => open.set(spot, order, &standing).ok_or(unknown)?,
             (None, Some(incoming)) if party.remaining.is_zero() => {
                 let name = incoming.client_id;
                 self.incoming = None;

@@ -166,9 +166,7 @@ impl Ending {
         Tick::read(source)?;
         Option::<CancelReason>::read(source)?;
         // What was wanted, filled and paid, and when it ended.
-        for _ in 0..4 {
-            pass(source)?;
-        }
+        pass(4, source)?;
         Chain::pass(source)?;
         Ok(slot)
     }

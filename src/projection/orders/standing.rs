@@ -2,9 +2,9 @@
 //! Each takes as little room as it can, since there may be millions: [`Standing`] is what is known
 //! of one, [`Open`] keeps them packed.
 
-use super::pool::{Entry, Pool, Slot};
+use super::ALL;
+use super::leaves::{Leaves, Spot};
 use super::row::{OrderRow, OrderStatus};
-use super::table::{Spot, Table};
 use super::titles::Titles;
 use crate::exchange::command::{PlaceOrder, TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
@@ -12,6 +12,7 @@ use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::units::{Lots, Money, Tick, TimeMs};
 use crate::projection::fault::Fault;
 use crate::projection::history::chain::{Chain, Place};
+use crate::projection::history::pack::Desk;
 
 /// An open order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,14 @@ impl Standing {
         if parts == self.quantity { Ok(()) } else { Err(Fault::PartsNotWhole(no)) }
     }
 
+    /// When it ends by itself.
+    pub(super) const fn expires_at(&self) -> Option<TimeMs> {
+        match self.time_in_force {
+            TimeInForce::GoodTillCancelled { expires_at } => expires_at,
+            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
+        }
+    }
+
     /// As readers see it.
     pub(super) fn row(&self, no: OrderNo, client_id: Option<Token>) -> OrderRow {
         let partly = !self.filled.is_zero();
@@ -99,56 +108,59 @@ impl Standing {
     }
 }
 
-/// All open orders, each by its number and each user's in order, and their names.
+/// All open orders, each user's in order, and their names.
 #[derive(Debug, Default)]
 pub struct Open {
-    pool: Pool,
-    slots: Table,
-    /// Each user's newest.
-    users: Vec<Option<Slot>>,
+    users: Vec<Leaves>,
+    count: usize,
     names: Titles,
+    /// Where rows are packed.
+    desk: Desk,
 }
 
 impl Open {
     /// One more user, who has none.
     pub(super) fn add_user(&mut self) {
-        self.users.push(None);
+        self.users.push(Leaves::default());
     }
 
     /// How many there are.
     pub(super) const fn len(&self) -> usize {
-        self.slots.len()
+        self.count
     }
 
-    /// Where an open order is, for as long as none comes or goes.
-    pub(super) fn find(&self, no: OrderNo) -> Option<Spot> {
-        self.slots.find(no, |slot| self.pool.no(slot))
+    /// Where an open order of a user is, for as long as none of the user's comes, goes or changes.
+    pub(super) fn find(&self, user: UserNo, no: OrderNo) -> Option<Spot> {
+        self.users.get(user.index())?.find(no)
     }
 
-    /// Whether it is open.
-    pub(super) fn has(&self, no: OrderNo) -> bool {
-        self.find(no).is_some()
+    /// An open order of a user.
+    pub(super) fn get(&self, user: UserNo, no: OrderNo) -> Option<Standing> {
+        self.at(user, &self.find(user, no)?)
     }
 
-    /// An open order.
-    pub(super) fn get(&self, no: OrderNo) -> Option<Standing> {
-        self.at(self.find(no)?)
-    }
-
-    /// The order that was found there.
-    pub(super) fn at(&self, spot: Spot) -> Option<Standing> {
-        self.pool.get(spot.slot)
+    /// The user's order that was found there.
+    pub(super) fn at(&self, user: UserNo, spot: &Spot) -> Option<Standing> {
+        self.users.get(user.index())?.get(user, spot)
     }
 
     /// Changes an order that was found there: of whom it is, and when and where it was placed,
     /// stays.
-    pub(super) fn set(&mut self, spot: Spot, standing: &Standing) -> Option<()> {
-        self.pool.set(spot.slot, standing)
+    pub(super) fn set(&mut self, spot: Spot, no: OrderNo, standing: &Standing) -> Option<()> {
+        let own = self.users.get_mut(standing.user.index())?;
+        own.set(spot, (no, standing), &mut self.desk)
     }
 
-    /// An open order as readers see it.
+    /// An open order of whoever has it, as readers see it. O(users): who knows whose it is asks
+    /// with that.
     pub(super) fn row(&self, no: OrderNo) -> Option<OrderRow> {
-        self.get(no).map(|standing| standing.row(no, self.name(no)))
+        let mut users = (0..).map(UserNo).take(self.users.len());
+        users.find_map(|user| self.row_of(user, no))
+    }
+
+    /// An open order of a user, as readers see it.
+    pub(super) fn row_of(&self, user: UserNo, no: OrderNo) -> Option<OrderRow> {
+        self.get(user, no).map(|standing| standing.row(no, self.name(no)))
     }
 
     /// Its owner's own name for an open order.
@@ -161,26 +173,21 @@ impl Open {
         self.names.find(user, &name)
     }
 
-    /// A user's open orders before this one, newest first. Finding the first of them walks over
-    /// those after it, unless this one is open too; a user has thousands at most.
+    /// A user's open orders before this one, newest first.
     pub(super) fn before(
         &self,
         user: UserNo,
         no: OrderNo,
     ) -> impl Iterator<Item = (OrderNo, Standing)> {
-        let own = |entry: &&Entry| entry.user == user;
-        let known = self.find(no).and_then(|spot| self.pool.entry(spot.slot)).filter(own);
-        let newest = self.users.get(user.index()).copied().flatten();
-        let first = known.map_or(newest, |entry| entry.before);
-        let before = |slot: &Slot| self.pool.entry(*slot).and_then(|entry| entry.before);
-        std::iter::successors(first, before)
-            .filter_map(|slot| Some((self.pool.no(slot)?, self.pool.get(slot)?)))
-            .skip_while(move |(other, _)| *other >= no)
+        let own = self.users.get(user.index());
+        own.into_iter().flat_map(move |own| own.before(user, no))
     }
 
     /// All of them, in order of placing.
     pub(super) fn sorted(&self) -> Vec<(OrderNo, Standing)> {
-        let mut all: Vec<(OrderNo, Standing)> = self.pool.all().collect();
+        let users = (0..).map(UserNo).zip(&self.users);
+        let mut all: Vec<(OrderNo, Standing)> = Vec::with_capacity(self.count);
+        all.extend(users.flat_map(|(user, own)| own.before(user, ALL)));
         all.sort_unstable_by_key(|(no, _)| *no);
         all
     }
@@ -193,26 +200,20 @@ impl Open {
         name: Option<Token>,
     ) -> Result<(), Fault> {
         let user = standing.user;
-        let newest = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let slot = self.pool.add(no, standing, *newest).ok_or(Fault::NotNext(no.0.get()))?;
-        *newest = Some(slot);
-        self.slots.add(no, slot, |slot| self.pool.no(slot));
+        let own = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        own.add(no, standing, &mut self.desk).ok_or(Fault::NotNext(no.0.get()))?;
+        self.count = self.count.saturating_add(1);
         if let Some(name) = name {
             self.names.add(user, no, &name);
         }
         Ok(())
     }
 
-    /// Takes an order away that was found there, and its name, which it gives.
-    pub(super) fn remove(&mut self, no: OrderNo, spot: Spot) -> Option<Token> {
-        let Entry { user, before, after, .. } = *self.pool.entry(spot.slot)?;
-        self.slots.remove(spot, |slot| self.pool.no(slot));
-        if after.is_none()
-            && let Some(newest) = self.users.get_mut(user.index())
-        {
-            *newest = before;
-        }
-        self.pool.remove(spot.slot);
+    /// Takes a user's order away that was found there, and its name, which it gives.
+    pub(super) fn remove(&mut self, user: UserNo, no: OrderNo, spot: Spot) -> Option<Token> {
+        let own = self.users.get_mut(user.index())?;
+        own.remove(user, spot, &mut self.desk)?;
+        self.count = self.count.saturating_sub(1);
         self.names.remove(user, no)
     }
 }

@@ -1,0 +1,89 @@
+//! Room for what is kept by number: it comes by the thousand and never moves. What grew in one
+//! piece would have to be copied now and then, and leave holes that nothing fits into.
+
+/// Things in a room.
+const ROOM: usize = 1024;
+
+/// Things by their index.
+#[derive(Debug, Clone)]
+pub struct Rooms<T> {
+    /// All full but the last.
+    rooms: Vec<Vec<T>>,
+}
+
+impl<T> Default for Rooms<T> {
+    fn default() -> Rooms<T> {
+        Rooms { rooms: Vec::new() }
+    }
+}
+
+impl<T> Rooms<T> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        let full = self.rooms.len().saturating_sub(1).saturating_mul(ROOM);
+        full.saturating_add(self.rooms.last().map_or(0, Vec::len))
+    }
+
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        self.rooms.get(index / ROOM)?.get(index % ROOM)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.rooms.get_mut(index / ROOM)?.get_mut(index % ROOM)
+    }
+
+    /// Adds one after the others.
+    pub fn push(&mut self, thing: T) {
+        match self.rooms.last_mut().filter(|room| room.len() < ROOM) {
+            Some(room) => {
+                // A venue may stay small, and a copy has no more room than it needed.
+                if room.len() == room.capacity() {
+                    room.reserve_exact(room.len().min(ROOM - room.len()));
+                }
+                room.push(thing);
+            }
+            None => {
+                let room = if self.rooms.is_empty() { FIRST } else { ROOM };
+                let mut room = Vec::with_capacity(room);
+                room.push(thing);
+                self.rooms.push(room);
+            }
+        }
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.rooms.iter().flatten()
+    }
+}
+
+/// Things that there is room for first.
+const FIRST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each stays where it was put, in a copy too, and no room is larger than it should be.
+    #[test]
+    fn what_is_put_there_is_found_by_its_index() {
+        let mut rooms = Rooms::default();
+        for index in 0..ROOM * 3 + 7 {
+            assert_eq!((rooms.len(), rooms.get(index)), (index, None));
+            rooms.push(index);
+            if index % 700 == 0 {
+                rooms = rooms.clone();
+            }
+        }
+        *rooms.get_mut(ROOM).unwrap() = 0;
+        let expected = (0..ROOM * 3 + 7).map(|index| if index == ROOM { 0 } else { index });
+        assert!(rooms.iter().copied().eq(expected.clone()));
+        for (index, expected) in expected.enumerate() {
+            assert_eq!(rooms.get(index), Some(&expected));
+        }
+        assert!(rooms.rooms.iter().all(|room| room.capacity() <= ROOM));
+        assert_eq!((rooms.get(rooms.len()), rooms.get(usize::MAX)), (None, None));
+    }
+}

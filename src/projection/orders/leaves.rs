@@ -1,0 +1,329 @@
+//! A user's open orders: leaves of some thirty each, in order of placing, so that one is found by
+//! halving the leaves and looking through one of them. Few bytes are kept for each order, since
+//! there may be millions.
+
+use std::ops::Range;
+
+use super::leaf::{LEAF_BYTES, Leaf};
+use super::standing::Standing;
+use crate::exchange::ids::{OrderNo, UserNo};
+use crate::projection::history::pack::Desk;
+
+/// A leaf with fewer bytes joins one of its neighbours if both together have no more than
+/// [`JOINED_BYTES_MAX`].
+const ALONE_BYTES_MIN: usize = LEAF_BYTES / 8;
+/// Some are left for orders that take more room as they change.
+const JOINED_BYTES_MAX: usize = LEAF_BYTES / 4 * 3;
+
+/// Where an order was found. It holds until one of the same user changes, comes or goes.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    leaf: usize,
+    row: Range<usize>,
+}
+
+/// One user's open orders.
+#[derive(Debug, Default)]
+pub(super) struct Leaves(Vec<Leaf>);
+
+impl Leaves {
+    /// Where an order is.
+    pub(super) fn find(&self, no: OrderNo) -> Option<Spot> {
+        let leaf = self.0.partition_point(|leaf| leaf.begins() <= no).checked_sub(1)?;
+        let row = self.0.get(leaf)?.find(no)?;
+        Some(Spot { leaf, row })
+    }
+
+    /// The order there.
+    pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<Standing> {
+        let (_, standing) = self.0.get(spot.leaf)?.get(user, spot.row.clone())?;
+        Some(standing)
+    }
+
+    /// Those before this order, newest first.
+    pub(super) fn before(
+        &self,
+        user: UserNo,
+        no: OrderNo,
+    ) -> impl Iterator<Item = (OrderNo, Standing)> {
+        let leaves = self.0.partition_point(|leaf| leaf.begins() < no);
+        let leaves = self.0.iter().take(leaves).rev();
+        let newest_first = move |leaf: &'_ Leaf| leaf.spots().into_iter().rev();
+        let all = leaves
+            .flat_map(move |leaf| newest_first(leaf).filter_map(move |spot| leaf.get(user, spot)));
+        all.skip_while(move |(other, _)| *other >= no)
+    }
+
+    /// Adds an order, newer than all others; `None` if it has no place.
+    pub(super) fn add(&mut self, no: OrderNo, standing: &Standing, desk: &mut Desk) -> Option<()> {
+        if let Some(newest) = self.0.last_mut()
+            && newest.add((no, standing), desk)?
+        {
+            return Some(());
+        }
+        self.insert(self.0.len(), leaf_of(&[(no, *standing)], desk)?);
+        Some(())
+    }
+
+    /// Changes the order there: when and where it was placed stays.
+    pub(super) fn set(
+        &mut self,
+        spot: Spot,
+        (no, standing): (OrderNo, &Standing),
+        desk: &mut Desk,
+    ) -> Option<()> {
+        let leaf = self.0.get_mut(spot.leaf)?;
+        leaf.set(spot.row, (no, standing), desk)?;
+        if leaf.len() > LEAF_BYTES {
+            self.split(spot.leaf, standing.user, desk)?;
+        }
+        Some(())
+    }
+
+    /// Takes the order there away.
+    pub(super) fn remove(&mut self, user: UserNo, spot: Spot, desk: &mut Desk) -> Option<()> {
+        let leaf = self.0.get_mut(spot.leaf)?;
+        leaf.remove(spot.row);
+        let length = leaf.len();
+        if length == 0 {
+            self.0.remove(spot.leaf);
+            if self.0.len() < self.0.capacity() / 4 {
+                self.0.shrink_to(self.0.len() * 2);
+            }
+        } else if length < ALONE_BYTES_MIN {
+            let fits = |other: &usize| {
+                let other = self.0.get(*other).map(Leaf::len);
+                other.is_some_and(|other| other + length <= JOINED_BYTES_MAX)
+            };
+            let neighbours = [spot.leaf.checked_sub(1), spot.leaf.checked_add(1)];
+            if let Some(other) = neighbours.into_iter().flatten().find(fits) {
+                self.join(spot.leaf.min(other), user, desk)?;
+            }
+        }
+        Some(())
+    }
+
+    fn insert(&mut self, at: usize, leaf: Leaf) {
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact((self.0.len() / 4).max(1));
+        }
+        self.0.insert(at, leaf);
+    }
+
+    /// Moves the newer half of a leaf to one after it.
+    fn split(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
+        let whole = self.0.get(at)?;
+        let orders: Vec<_> =
+            whole.spots().into_iter().filter_map(|spot| whole.get(user, spot)).collect();
+        let (older, newer) = orders.split_at(orders.len() / 2);
+        let (older, newer) = (leaf_of(older, desk)?, leaf_of(newer, desk)?);
+        *self.0.get_mut(at)? = older;
+        self.insert(at + 1, newer);
+        Some(())
+    }
+
+    /// Adds a leaf to the one before it, unless the two are too far apart for that.
+    fn join(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
+        let [older, newer] = self.0.get_mut(at..=at + 1)? else { return None };
+        let length = older.len();
+        for spot in newer.spots() {
+            let (no, standing) = newer.get(user, spot)?;
+            if !older.add((no, &standing), desk)? {
+                older.cut(length);
+                return Some(());
+            }
+        }
+        self.0.remove(at + 1);
+        Some(())
+    }
+}
+
+/// A leaf of these orders; there is one.
+fn leaf_of(orders: &[(OrderNo, Standing)], desk: &mut Desk) -> Option<Leaf> {
+    let (no, first) = orders.first()?;
+    let mut leaf = Leaf::from(*no, first);
+    for (no, standing) in orders {
+        leaf.add((*no, standing), desk)?.then_some(())?;
+    }
+    Some(leaf)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+    use crate::exchange::catalogue::Outcome;
+    use crate::exchange::command::{Side, TimeInForce, Wording};
+    use crate::exchange::ids::MarketNo;
+    use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+    use crate::projection::history::chain::Chain;
+
+    const USER: UserNo = UserNo(7);
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// Numbers, places and milliseconds after the order before.
+        Add(u64, u32, i64, Standing),
+        Change(Index, Standing),
+        Remove(Index),
+    }
+
+    fn standing() -> impl Strategy<Value = Standing> {
+        let ends = prop::option::of(0..1_i64 << 40);
+        let small_or_any = |shift: u32| any::<u64>().prop_map(move |number| number >> shift);
+        let figures = (small_or_any(50), small_or_any(1), 0..1_i64 << 40, 0..4_u32);
+        (any::<[bool; 3]>(), any::<u32>(), 1..100_u8, ends, figures).prop_map(
+            |([no, sells, changed], market, price, ends, (quantity, cost, updated, fills))| {
+                let outcome = if no { Outcome::No } else { Outcome::Yes };
+                let side = if sells { Side::Sell } else { Side::Buy };
+                let time = |ms| TimeMs::new(ms).unwrap();
+                let mut standing = Standing {
+                    user: USER,
+                    market: MarketNo(market >> (quantity % 32)),
+                    wording: Wording { outcome, side },
+                    price: Tick::new(price).unwrap(),
+                    quantity: Lots::new(quantity),
+                    filled: Lots::ZERO,
+                    filled_cost: Money::ZERO,
+                    time_in_force: TimeInForce::GoodTillCancelled { expires_at: ends.map(time) },
+                    created_at: TimeMs::new(0).unwrap(),
+                    updated_at: TimeMs::new(0).unwrap(),
+                    place: 0,
+                    fills: Chain::default(),
+                };
+                if changed {
+                    standing.filled = Lots::new(cost / 7);
+                    standing.filled_cost = Money::new(i64::try_from(cost).unwrap());
+                    standing.updated_at = time(updated);
+                    for fill in 0..fills {
+                        let _links = standing.fills.push(fill * 1000);
+                    }
+                }
+                standing
+            },
+        )
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let any = any::<Index>();
+        prop_oneof![
+            5 => (prop_oneof![30 => 1..100_000_u64, 1 => Just(1 << 33)], 0..300_u32, 0..100_000_i64, standing())
+                .prop_map(|(numbers, places, ms, order)| Step::Add(numbers, places, ms, order)),
+            2 => (any.clone(), standing()).prop_map(|(which, order)| Step::Change(which, order)),
+            3 => any.prop_map(Step::Remove),
+        ]
+    }
+
+    /// Whatever comes and goes takes the room that it needs and not much more.
+    fn check_room(leaves: &Leaves) {
+        for (leaf, next) in leaves.0.iter().zip(leaves.0.iter().skip(1)) {
+            assert!(leaf.begins() < next.begins());
+        }
+        for leaf in &leaves.0 {
+            assert!((1..=LEAF_BYTES).contains(&leaf.len()), "{} bytes", leaf.len());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(64)
+        })]
+
+        #[test]
+        fn orders_are_as_they_were_put_until_they_are_taken_away(
+            begin in prop::collection::vec((1..100_u64, standing()), 0..200),
+            steps in prop::collection::vec(step(), 0..400),
+        ) {
+            let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
+            let mut expected: BTreeMap<OrderNo, Standing> = BTreeMap::new();
+            let (mut newest, mut time, mut place) = (0, 0, 0);
+            let begin = begin.into_iter().map(|(numbers, order)| Step::Add(numbers, 1, 5, order));
+            for step in begin.chain(steps) {
+                let known = |which: &Index| {
+                    let which = expected.len().checked_sub(1).map(|_| which.index(expected.len()));
+                    which.and_then(|which| expected.keys().nth(which).copied())
+                };
+                match step {
+                    Step::Add(numbers, places, ms, order) => {
+                        (newest, time, place) = (newest + numbers, time + ms, place + places);
+                        let created_at = TimeMs::new(time).unwrap();
+                        let changed = order.updated_at.get() > 0;
+                        let updated_at = if changed { order.updated_at } else { created_at };
+                        let order = Standing { created_at, updated_at, place, ..order };
+                        let no = OrderNo(Sequence::new(newest));
+                        prop_assert!(leaves.find(no).is_none());
+                        prop_assert_eq!(leaves.add(no, &order, &mut desk), Some(()));
+                        expected.insert(no, order);
+                    }
+                    Step::Change(which, order) => {
+                        let Some(no) = known(&which) else { continue };
+                        let before = expected[&no];
+                        let Standing { created_at, place, .. } = before;
+                        let order = Standing { created_at, place, ..order };
+                        let spot = leaves.find(no).unwrap();
+                        prop_assert_eq!(leaves.get(USER, &spot), Some(before));
+                        prop_assert_eq!(leaves.set(spot, (no, &order), &mut desk), Some(()));
+                        expected.insert(no, order);
+                    }
+                    Step::Remove(which) => {
+                        let Some(no) = known(&which) else { continue };
+                        let spot = leaves.find(no).unwrap();
+                        prop_assert_eq!(leaves.remove(USER, spot, &mut desk), Some(()));
+                        prop_assert!(leaves.find(no).is_none());
+                        expected.remove(&no);
+                    }
+                }
+                check_room(&leaves);
+            }
+            for end in expected.keys().copied().chain([OrderNo(Sequence::new(u64::MAX))]) {
+                let before: Vec<_> = leaves.before(USER, end).collect();
+                let all = expected.range(..end).rev().map(|(no, order)| (*no, *order));
+                prop_assert_eq!(before, all.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_order_takes_few_bytes_and_those_that_went_leave_none() {
+        let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
+        let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
+        let plain = |n: u64| Standing {
+            user: USER,
+            market: MarketNo(99),
+            wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
+            price: Tick::new(60).unwrap(),
+            quantity: Lots::new(900),
+            filled: Lots::ZERO,
+            filled_cost: Money::ZERO,
+            time_in_force: TimeInForce::GoodTillCancelled { expires_at: None },
+            created_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
+            updated_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
+            place: u32::try_from(n).unwrap(),
+            fills: Chain::default(),
+        };
+        let kept = |leaves: &Leaves| {
+            let leaf_bytes = leaves.0.capacity() * size_of::<Leaf>();
+            leaf_bytes + leaves.0.iter().map(Leaf::room).sum::<usize>()
+        };
+        for n in 0..10_000 {
+            leaves.add(number(n), &plain(n), &mut desk).unwrap();
+        }
+        assert!(kept(&leaves) < 10_000 * 18, "{}", kept(&leaves));
+        for n in (0..10_000).filter(|n| n % 50 != 0) {
+            let spot = leaves.find(number(n)).unwrap();
+            leaves.remove(USER, spot, &mut desk).unwrap();
+        }
+        assert!(kept(&leaves) < 200 * 60, "{}", kept(&leaves));
+        for n in (0..10_000).step_by(50) {
+            assert_eq!(leaves.before(USER, number(n + 1)).next(), Some((number(n), plain(n))));
+            let spot = leaves.find(number(n)).unwrap();
+            leaves.remove(USER, spot, &mut desk).unwrap();
+        }
+        assert!(kept(&leaves) <= 4 * size_of::<Leaf>(), "{}", kept(&leaves));
+    }
+}
