@@ -2,6 +2,7 @@
 //! kept whole; of the others, the newest are packed in memory and the rest are on pages.
 
 pub(super) mod image;
+mod crowd;
 mod folding;
 mod late;
 mod leaf;

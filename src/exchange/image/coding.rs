@@ -36,7 +36,7 @@ pub trait ImageSource {
     fn fill(&mut self, into: &mut [u8]) -> Result<(), BadImage>;
 
     /// The next eight bytes, where they are at hand: to be looked at, and passed over with
-    /// [`pass`](ImageSource::pass).
+    /// [`pass`](ImageSource::pass). Those after the end have all bits set.
     #[inline]
     fn ahead(&self) -> Option<[u8; 8]> {
         None
@@ -63,7 +63,11 @@ impl ImageSource for &[u8] {
 
     #[inline]
     fn ahead(&self) -> Option<[u8; 8]> {
-        self.first_chunk().copied()
+        Some(self.first_chunk().copied().unwrap_or_else(|| {
+            let mut last = [0xFF; 8];
+            last.iter_mut().zip(*self).for_each(|(to, from)| *to = *from);
+            last
+        }))
     }
 
     #[inline]

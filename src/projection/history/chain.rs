@@ -46,6 +46,18 @@ impl Chain {
         links
     }
 
+    /// The newest row, the oldest one and how many there are, if that is all: of a chain whose only
+    /// round row is the first.
+    pub(in crate::projection) fn short(self) -> Option<(Place, Place, u32)> {
+        let ([newest, oldest, _], [_, round, _]) = (self.newest, STEPS);
+        (self.count <= round).then_some((newest, oldest, self.count))
+    }
+
+    /// The chain of which [`short`](Chain::short) told this.
+    pub(in crate::projection) const fn of_short(newest: Place, oldest: Place, count: u32) -> Chain {
+        Chain { newest: [newest, oldest, oldest], count }
+    }
+
     /// The rows, newest first.
     pub(in crate::projection) const fn walk(self) -> Walk {
         let [newest, ..] = self.newest;

@@ -157,11 +157,8 @@ pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<u64
 /// Passes over so many numbers that [`pack`] wrote, or [`pack_wide`].
 pub(in crate::projection) fn pass(mut numbers: u32, source: &mut &[u8]) -> Result<(), BadImage> {
     while numbers > 0 {
-        let Some(word) = source.ahead() else {
-            let (byte, rest) = source.split_first().ok_or(BadImage::Truncated)?;
-            *source = rest;
-            numbers -= u32::from(byte & MORE == 0);
-            continue;
+        let Some(word) = source.ahead().filter(|_| !source.is_empty()) else {
+            return Err(BadImage::Truncated);
         };
         let mut ends = !u64::from_le_bytes(word) & MORES;
         let count = ends.count_ones();
@@ -228,6 +225,7 @@ fn last(byte: u8, shift: u32, number: u128) -> Result<u128, BadImage> {
 }
 
 /// A small number.
+#[inline]
 pub(in crate::projection) fn unpack_u32(source: &mut impl ImageSource) -> Result<u32, BadImage> {
     u32::try_from(unpack(source)?).map_err(|_| BadImage::Value("number"))
 }
@@ -308,6 +306,7 @@ pub(in crate::projection) fn pack_time(before: TimeMs, time: TimeMs, sink: &mut 
 }
 
 /// What [`pack_time`] wrote.
+#[inline]
 pub(in crate::projection) fn unpack_time(
     before: TimeMs,
     source: &mut impl ImageSource,
@@ -323,6 +322,7 @@ pub(in crate::projection) fn pack_money(money: Money, sink: &mut impl ImageSink)
 }
 
 /// What [`pack_money`] wrote.
+#[inline]
 pub(in crate::projection) fn unpack_money(
     source: &mut impl ImageSource,
 ) -> Result<Money, BadImage> {

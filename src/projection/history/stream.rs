@@ -95,8 +95,8 @@ impl<R: Row> Tail<R> {
         let place = self.count;
         let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
         if place > 0 && place.is_multiple_of(rows) {
-            // Another page needs as much room only once it is full again.
-            turn(self.page(rows), std::mem::take(&mut self.bytes));
+            let next = room_after(&self.bytes);
+            turn(self.page(rows), std::mem::replace(&mut self.bytes, next));
             self.base = R::Base::default();
         }
         desk.clear();
@@ -151,6 +151,12 @@ impl<R: Row> Tail<R> {
         tail.base = base;
         Ok((tail, read))
     }
+}
+
+/// Room for the page after this one: it needs as much only once it is full again, and asking for
+/// all of it bit by bit takes time.
+pub(in crate::projection) fn room_after(page: &[u8]) -> Vec<u8> {
+    Vec::with_capacity(page.len() / 2)
 }
 
 /// Appends a row, and makes little more room than it needs: there are streams by the hundred

@@ -14,7 +14,7 @@ use crate::projection::Projection;
 use crate::projection::fault::{Fault, Faults, is_next};
 use crate::projection::fills::{FillRow, Fills, Liquidity};
 use crate::projection::history::pack::Desk;
-use crate::projection::history::stream::{Row, append};
+use crate::projection::history::stream::{Row, append, room_after};
 use crate::projection::history::{History, PageKey};
 
 impl Orders {
@@ -148,9 +148,9 @@ impl Orders {
         let client_order_id = terms.client_order_id.as_deref().copied();
         let Orders { history, users, markets, desk, .. } = self;
         let owner = users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
-        let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
-        let there = there.ok_or(Fault::UnknownMarket(market))?;
         let place = owner.tail.count();
+        let traders = markets.get_mut(market.index());
+        let in_market = traders.and_then(|own| own.change(user, |own| own.orders.push(place)));
         let packed = Terms {
             no: order,
             market,
@@ -160,7 +160,7 @@ impl Orders {
             time_in_force: terms.time_in_force,
             created_at: at.time,
             client_id: client_order_id,
-            in_market: there.orders.push(place),
+            in_market: in_market.ok_or(Fault::UnknownMarket(market))?,
         };
         owner.push(history, user, &packed, desk)?;
         if let Some(name) = &client_order_id {
@@ -268,8 +268,6 @@ fn filled(
     standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
     standing.updated_at = at.time;
     let Standing { user, market, wording, created_at, .. } = *standing;
-    let there = markets.get_mut(market.index()).and_then(|traders| traders.of(user));
-    let there = there.ok_or(Fault::UnknownMarket(market))?;
     let fill = FillRow {
         index: trade.index,
         order: party.order,
@@ -283,7 +281,10 @@ fn filled(
         time: at.time,
         sequence: at.sequence,
     };
-    fills.add(user, fill, &mut standing.fills, &mut there.fills)
+    let traders = markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
+    let of_order = &mut standing.fills;
+    let added = traders.change(user, |own| fills.add(user, fill, of_order, &mut own.fills));
+    added.unwrap_or(Err(Fault::UnknownMarket(market)))
 }
 
 impl UserOrders {
@@ -300,7 +301,7 @@ impl UserOrders {
         let pushed = self.tail.push(history.rows_per_page(), terms, desk, |page, asked| {
             let key = PageKey { kind: Terms::KIND, owner: user.0, page: u64::from(page) };
             history.put(key, page_of(&asked, endings));
-            *endings = Vec::new();
+            *endings = room_after(endings);
         });
         pushed.map(drop)
     }

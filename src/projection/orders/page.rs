@@ -163,8 +163,8 @@ impl Ending {
     /// Passes over an ending; gives the slot of its order.
     fn pass(source: &mut &[u8]) -> Result<u32, BadImage> {
         let slot = unpack_u32(source)?;
-        Tick::read(source)?;
-        Option::<CancelReason>::read(source)?;
+        // Its price, and why it ended.
+        *source = source.get(2..).ok_or(BadImage::Truncated)?;
         // What was wanted, filled and paid, and when it ended.
         pass(4, source)?;
         Chain::pass(source)?;

@@ -1,8 +1,7 @@
 //! What each user has in one market: where the user's orders and fills in it begin. When a market
 //! has ended, nothing of that changes any more, and it is put away.
 
-use rustc_hash::FxHashMap;
-
+use super::crowd::Crowd;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
@@ -24,15 +23,15 @@ imaged!(InMarket { orders, fills });
 /// All that have something in one market.
 #[derive(Debug)]
 pub(super) enum Traders {
-    /// It may become more.
-    Live(FxHashMap<UserNo, InMarket>),
+    /// It may become more. Most markets of a venue with many are quiet: nothing for those.
+    Live(Option<Box<Crowd>>),
     /// On pages, by number of the user: the first user of each.
     Put(Box<[UserNo]>),
 }
 
 impl Default for Traders {
     fn default() -> Traders {
-        Traders::Live(FxHashMap::default())
+        Traders::Live(None)
     }
 }
 
@@ -46,10 +45,14 @@ pub(super) enum Begins {
 }
 
 impl Traders {
-    /// What a user has in it, to be changed; `None` if nothing of it changes any more.
-    pub(super) fn of(&mut self, user: UserNo) -> Option<&mut InMarket> {
+    /// Changes what a user has in it; `None` if nothing of it changes any more.
+    pub(super) fn change<T>(
+        &mut self,
+        user: UserNo,
+        change: impl FnOnce(&mut InMarket) -> T,
+    ) -> Option<T> {
         match self {
-            Traders::Live(traders) => Some(traders.entry(user).or_default()),
+            Traders::Live(traders) => Some(traders.get_or_insert_default().change(user, change)),
             Traders::Put(_) => None,
         }
     }
@@ -59,7 +62,8 @@ impl Traders {
         let nothing = Begins::Here(InMarket::default());
         match self {
             Traders::Live(traders) => {
-                traders.get(&user).map_or(nothing, |there| Begins::Here(*there))
+                let there = traders.as_ref().map(|traders| traders.get(user));
+                there.map_or(nothing, Begins::Here)
             }
             Traders::Put(firsts) => {
                 let page = firsts.partition_point(|first| *first <= user).checked_sub(1);
@@ -72,8 +76,7 @@ impl Traders {
     /// Puts all of it away.
     pub(super) fn put(&mut self, history: &History, market: MarketNo) {
         let Traders::Live(traders) = self else { return };
-        let mut sorted: Vec<(UserNo, InMarket)> = traders.drain().collect();
-        sorted.sort_unstable_by_key(|(user, _)| *user);
+        let sorted = sorted(traders.take().as_deref());
         let pages = sorted.chunks(history.rows_per_page() as usize);
         for (page, traders) in pages.clone().enumerate() {
             history.put(key(market, page), packed(traders));
@@ -85,8 +88,7 @@ impl Traders {
         match self {
             Traders::Live(traders) => {
                 true.write(sink);
-                let mut sorted: Vec<(&UserNo, &InMarket)> = traders.iter().collect();
-                sorted.sort_unstable_by_key(|(user, _)| **user);
+                let sorted = sorted(traders.as_deref());
                 write_count(sorted.len(), sink);
                 for (user, there) in sorted {
                     user.write(sink);
@@ -111,11 +113,12 @@ impl Traders {
             Ok::<_, BadImage>(user)
         };
         if bool::read(source)? {
-            let mut traders = FxHashMap::default();
+            let mut traders = Traders::default();
             for _ in 0..read_count(source)? {
-                traders.insert(next(source)?, InMarket::read(source)?);
+                let (user, there) = (next(source)?, InMarket::read(source)?);
+                traders.change(user, |to| *to = there);
             }
-            return Ok(Traders::Live(traders));
+            return Ok(traders);
         }
         let mut firsts = Vec::new();
         for _ in 0..read_count(source)? {
@@ -135,6 +138,13 @@ impl Begins {
         let found = unpacked(&history.get(key)?, user);
         found.map_err(|cause| HistoryError::Damaged { key, cause })
     }
+}
+
+/// All of them in order of their numbers.
+fn sorted(traders: Option<&Crowd>) -> Vec<(UserNo, InMarket)> {
+    let mut sorted: Vec<_> = traders.into_iter().flat_map(Crowd::all).collect();
+    sorted.sort_unstable_by_key(|(user, _)| *user);
+    sorted
 }
 
 fn key(market: MarketNo, page: usize) -> PageKey {
