@@ -3,6 +3,8 @@
 
 /// Things in a room.
 const ROOM: usize = 1024;
+/// Things that there is room for first.
+const FIRST: usize = 64;
 
 /// Things by their index.
 #[derive(Debug, Clone)]
@@ -36,21 +38,17 @@ impl<T> Rooms<T> {
 
     /// Adds one after the others.
     pub fn push(&mut self, thing: T) {
-        match self.rooms.last_mut().filter(|room| room.len() < ROOM) {
-            Some(room) => {
-                // A venue may stay small, and a copy has no more room than it needed.
-                if room.len() == room.capacity() {
-                    room.reserve_exact(room.len().min(ROOM - room.len()));
-                }
-                room.push(thing);
+        if let Some(room) = self.rooms.last_mut().filter(|room| room.len() < ROOM) {
+            // A venue may stay small, and a copy has no more room than it needed.
+            if room.len() == room.capacity() {
+                room.reserve_exact(room.len().min(ROOM.saturating_sub(room.len())));
             }
-            None => {
-                let room = if self.rooms.is_empty() { FIRST } else { ROOM };
-                let mut room = Vec::with_capacity(room);
-                room.push(thing);
-                self.rooms.push(room);
-            }
+            room.push(thing);
+            return;
         }
+        let mut room = Vec::with_capacity(if self.rooms.is_empty() { FIRST } else { ROOM });
+        room.push(thing);
+        self.rooms.push(room);
     }
 
     /// All of them, in order.
@@ -58,9 +56,6 @@ impl<T> Rooms<T> {
         self.rooms.iter().flatten()
     }
 }
-
-/// Things that there is room for first.
-const FIRST: usize = 64;
 
 #[cfg(test)]
 mod tests {

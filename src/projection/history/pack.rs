@@ -66,14 +66,13 @@ impl ImageSink for Desk {
 
     #[inline]
     fn put_first(&mut self, bytes: [u8; 8], count: usize) {
-        let end = self.length + bytes.len();
-        if self.room.len() < end {
-            self.grow(end);
+        let room = self.room.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(room) = room {
+            *room = bytes;
+            self.length += count.min(bytes.len());
+        } else {
+            self.put(bytes.get(..count).unwrap_or(&bytes));
         }
-        if let Some(room) = self.room.get_mut(self.length..end) {
-            room.copy_from_slice(&bytes);
-        }
-        self.length += count.min(bytes.len());
     }
 }
 
@@ -125,6 +124,10 @@ pub(in crate::projection) fn pack_wide(mut number: u128, sink: &mut impl ImageSi
 #[inline]
 fn unpack_at_once(source: &mut impl ImageSource) -> Option<Result<u64, BadImage>> {
     let word = u64::from_le_bytes(source.ahead()?);
+    if word & u64::from(MORE) == 0 {
+        source.pass(1);
+        return Some(Ok(word & u64::from(!MORE)));
+    }
     // A byte that no other follows has its highest bit clear.
     let ends = !word & MORES;
     if ends == 0 {

@@ -98,8 +98,7 @@ impl Crowd {
     /// Where a user is, or would be; one place is empty at least, if there are any.
     fn find(&self, user: UserNo) -> usize {
         let hash = u64::from(user.0.wrapping_mul(0x9E37_79B9));
-        #[expect(clippy::cast_possible_truncation, reason = "less than the number of places")]
-        let mut at = (hash * self.places.len() as u64 >> u32::BITS) as usize;
+        let mut at = ((hash * self.places.len() as u64) >> u32::BITS) as usize;
         while self.places.get(at).is_some_and(|entry| entry.count > 0 && entry.user != user) {
             at = if at + 1 < self.places.len() { at + 1 } else { 0 };
         }
