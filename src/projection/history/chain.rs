@@ -49,8 +49,8 @@ impl Chain {
     /// The newest row, the oldest one and how many there are, if that is all: of a chain whose only
     /// round row is the first.
     pub(in crate::projection) fn short(self) -> Option<(Place, Place, u32)> {
-        let ([newest, oldest, _], [_, round, _]) = (self.newest, STEPS);
-        (self.count <= round).then_some((newest, oldest, self.count))
+        let ([newest, oldest, first], [_, round, _]) = (self.newest, STEPS);
+        (self.count <= round && oldest == first).then_some((newest, oldest, self.count))
     }
 
     /// The chain of which [`short`](Chain::short) told this.

@@ -174,10 +174,11 @@ impl Leaf {
         let Standing { filled_cost, time_in_force, created_at, .. } = standing;
         let Standing { updated_at, place, fills, .. } = standing;
         pack_time(self.created_at, *created_at, sink);
-        pack(u64::from(place.saturating_sub(self.place)), sink);
+        pack(u64::from(place.wrapping_sub(self.place)), sink);
         pack(u64::from(market.0), sink);
         let marks = Marks::of(*wording, *time_in_force);
-        let changed = !filled.is_zero() || updated_at != created_at || *fills != Chain::default();
+        let placed = (Lots::ZERO, Money::ZERO, *created_at, Chain::default());
+        let changed = (*filled, *filled_cost, *updated_at, *fills) != placed;
         let bits = marks.bits() | if changed { CHANGED } else { 0 };
         sink.put(&[bits, price.get()]);
         pack(quantity.get(), sink);
@@ -195,7 +196,7 @@ impl Leaf {
     fn unpack(&self, user: UserNo, mut row: &[u8]) -> Result<Standing, BadImage> {
         let source = &mut row;
         let created_at = unpack_time(self.created_at, source)?;
-        let place = self.place.saturating_add(unpack_u32(source)?);
+        let place = self.place.wrapping_add(unpack_u32(source)?);
         let market = MarketNo(unpack_u32(source)?);
         let bits = u8::read(source)?;
         let marks = Marks::from_bits(bits);

@@ -116,6 +116,7 @@ impl Traders {
             let mut traders = Traders::default();
             for _ in 0..read_count(source)? {
                 let (user, there) = (next(source)?, InMarket::read(source)?);
+                hold(there != InMarket::default(), "a user of a market who has nothing there")?;
                 traders.change(user, |to| *to = there);
             }
             return Ok(traders);
