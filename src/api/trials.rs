@@ -61,7 +61,7 @@ pub async fn amend(
         if let [Effect::Refused(reject)] = applied.effects {
             return Err(Problem::refused(*reject, sequence));
         }
-        let before = view.orders.open_order(order).ok_or_else(untold)?;
+        let before = view.orders.open_order_of(user, order).ok_or_else(untold)?;
         let row = after(&before, applied).map_err(|_| untold())?;
         let balance = balance_after(view, user, applied.effects)?;
         Ok((sequence, TriedJson { came: OrderJson::of(view, &row), dry_run: true, balance }))
@@ -157,7 +157,7 @@ fn shown(
             shown.map(|shown| (shown, true)).ok_or_else(untold)
         }
         [Effect::OrderCancelled { order, .. }, ..] => {
-            let row = by(*order).or_else(|| view.orders.open_order(*order));
+            let row = by(*order).or_else(|| view.orders.open_order_of(user, *order));
             let row = row.filter(|row| row.user == user).ok_or_else(untold)?;
             let row = after(&row, applied).map_err(|_| untold())?;
             Ok((Shown::Cancelled(OrderJson::of(view, &row)), false))

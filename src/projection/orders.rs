@@ -96,12 +96,6 @@ impl Orders {
         self.history.rows_per_page()
     }
 
-    /// An order that stands, whosesoever it is. O(users): [`open_order_of`](Orders::open_order_of)
-    /// is for who knows whose.
-    pub fn open_order(&self, order: OrderNo) -> Option<OrderRow> {
-        self.open.row(order)
-    }
-
     /// An order of this user that stands. O(log n) in the user's open orders.
     pub fn open_order_of(&self, user: UserNo, order: OrderNo) -> Option<OrderRow> {
         self.open.row_of(user, order)

@@ -151,13 +151,6 @@ impl Open {
         own.set(spot, (no, standing), &mut self.desk)
     }
 
-    /// An open order of whoever has it, as readers see it. O(users): who knows whose it is asks
-    /// with that.
-    pub(super) fn row(&self, no: OrderNo) -> Option<OrderRow> {
-        let mut users = (0..).map(UserNo).take(self.users.len());
-        users.find_map(|user| self.row_of(user, no))
-    }
-
     /// An open order of a user, as readers see it.
     pub(super) fn row_of(&self, user: UserNo, no: OrderNo) -> Option<OrderRow> {
         self.get(user, no).map(|standing| standing.row(no, self.name(no)))
