@@ -54,7 +54,6 @@ pub type Name = [u8; NAME_BYTES];
 /// A data directory's pages.
 #[derive(Debug)]
 pub struct PageStore {
-    dir: PathBuf,
     open: RwLock<Option<Open>>,
 }
 
@@ -70,6 +69,8 @@ struct Open {
     lately: Mutex<Lately>,
     /// Held by whoever syncs.
     turn: Mutex<()>,
+    /// Where it is noted that a page was found lost or damaged, or could not be synced.
+    damaged: PathBuf,
 }
 
 type Places = BTreeMap<Name, Place>;
@@ -119,8 +120,9 @@ impl PageStore {
         sync_names(data, &dir).map_err(opening)?;
         let lately = Mutex::new(Lately { end, ..Lately::default() });
         let turn = Mutex::new(());
-        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn };
-        Ok(PageStore { dir, open: RwLock::new(Some(open)) })
+        let damaged = dir.join(DAMAGED_FILE);
+        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn, damaged };
+        Ok(PageStore { open: RwLock::new(Some(open)) })
     }
 
     /// Takes the pages of a data directory away.
@@ -155,10 +157,7 @@ impl PageStore {
     /// # Errors
     /// The system's, or the pages are closed: then nothing is found any more, and nothing lost.
     pub fn damaged(&self) -> Result<(), StoreError> {
-        self.on(Step::Mark, |_| {
-            let made = File::create(self.dir.join(DAMAGED_FILE));
-            made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
-        })
+        self.on(Step::Mark, Open::mark)
     }
 
     fn on<T>(
@@ -235,7 +234,9 @@ impl PageStore {
         })
     }
 
-    /// Has everything that was put there before on disk.
+    /// Has everything that was put there before on disk. Where that fails, the system may take for
+    /// written what is not, and tells of it once: nobody may rely on what was put, and all of it
+    /// is noted to be [damaged](PageStore::damaged).
     ///
     /// # Errors
     /// The store's or the system's.
@@ -243,8 +244,7 @@ impl PageStore {
         self.on(Step::Sync, Open::sync)
     }
 
-    /// Closes it; whoever holds it still finds nothing more. What cannot be synced any more is not
-    /// lost: who vouched for it has synced before.
+    /// Closes it; whoever holds it still finds nothing more.
     pub fn close(&self) {
         drop(self.sync());
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
@@ -256,6 +256,11 @@ impl PageStore {
 impl Open {
     fn lately(&self) -> MutexGuard<'_, Lately> {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mark(&self) -> Result<(), StoreError> {
+        let made = File::create(&self.damaged);
+        made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
     }
 
     fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
@@ -318,7 +323,13 @@ impl Open {
             lately.syncing = Arc::new(std::mem::take(&mut lately.new));
             Arc::clone(&lately.syncing)
         };
-        let synced = self.lead_to(&new);
+        let synced = self.lead_to(&new).map_err(|failed| match self.mark() {
+            Ok(()) => failed,
+            Err(error) => {
+                let what = format_args!("{}, and that could not be noted: {error}", failed.what);
+                StoreError::new(failed.step, what)
+            }
+        });
         let mut lately = self.lately();
         if synced.is_err() {
             for (name, place) in &*new {
@@ -354,6 +365,31 @@ impl Open {
 impl Drop for PageStore {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+impl PageStore {
+    /// What happens while what leads to the pages cannot be synced.
+    pub(crate) fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
+        self.while_unsynced_is(|open| &mut open.places_file, happens)
+    }
+
+    fn while_unsynced_is<T>(
+        &self,
+        which: fn(&mut Open) -> &mut File,
+        happens: impl FnOnce() -> T,
+    ) -> T {
+        let swap = |file: File| {
+            let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+            open.as_mut().map(|open| std::mem::replace(which(open), file))
+        };
+        // A file that cannot be synced.
+        let unsynced = File::options().read(true).write(true).open("/dev/null");
+        let kept = unsynced.ok().and_then(swap);
+        let happened = happens();
+        drop(kept.and_then(swap));
+        happened
     }
 }
 
@@ -446,5 +482,45 @@ mod tests {
         let store = PageStore::open(data.path()).unwrap();
         assert_eq!(store.vouched(b"one"), Ok(Some(b"yes".to_vec())));
         assert_eq!(store.vouched(b"two"), Ok(None));
+    }
+
+    #[test]
+    fn a_sync_that_fails_is_noted_whoever_asked_for_it_and_all_is_made_anew() {
+        let sync = |store: &PageStore| store.sync();
+        // Without anybody asking, when so many have gathered.
+        let gather = |store: &PageStore| {
+            let pages = (0..=NEW_MAX as u64).map(|number| {
+                let mut name = name(0);
+                name[5..].copy_from_slice(&number.to_be_bytes());
+                (name, b"page".as_slice())
+            });
+            store.put(pages).map(drop)
+        };
+        let close = |store: &PageStore| {
+            store.close();
+            Err(StoreError::new(Step::Sync, "nobody is told"))
+        };
+        let ways: [(&str, fn(&PageStore) -> Result<(), StoreError>); 3] =
+            [("sync", sync), ("gather", gather), ("close", close)];
+        let files: [fn(&mut Open) -> &mut File; 2] =
+            [|open| &mut open.pages, |open| &mut open.places_file];
+        for (way, ask) in ways {
+            for (file, which) in files.into_iter().enumerate() {
+                let data = tempfile::tempdir().unwrap();
+                let store = PageStore::open(data.path()).unwrap();
+                put(&store, &[(1, b"first")]);
+                assert!(!PageStore::is_damaged(data.path()));
+                let failed = store.while_unsynced_is(which, || ask(&store));
+                assert_eq!(failed.map_err(|error| error.step), Err(Step::Sync), "{way} {file}");
+                // Whatever a later sync is told.
+                drop(store.sync());
+                drop(store);
+                assert!(PageStore::is_damaged(data.path()), "{way} {file}");
+                PageStore::remove(data.path()).unwrap();
+                let store = PageStore::open(data.path()).unwrap();
+                assert_eq!(store.get(&name(1)), Ok(None));
+                assert!(!PageStore::is_damaged(data.path()));
+            }
+        }
     }
 }
