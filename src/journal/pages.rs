@@ -418,6 +418,8 @@ impl PageStore {
 mod tests {
     use super::*;
 
+    type Ask = fn(&PageStore) -> Result<(), StoreError>;
+
     const fn name(page: u8) -> Name {
         [1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, page]
     }
@@ -530,8 +532,7 @@ mod tests {
             store.close();
             Err(StoreError::new(Step::Sync, "nobody is told"))
         };
-        let ways: [(&str, fn(&PageStore) -> Result<(), StoreError>); 3] =
-            [("sync", sync), ("gather", gather), ("close", close)];
+        let ways: [(&str, Ask); 3] = [("sync", sync), ("gather", gather), ("close", close)];
         let files: [fn(&mut Open) -> &mut File; 2] =
             [|open| &mut open.pages, |open| &mut open.places_file];
         for (way, ask) in ways {
