@@ -17,6 +17,8 @@ mod target;
 use std::io::Write;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use load::{Measured, Requests};
 use server::{Server, Used};
 use target::{Exchange, Read};
@@ -38,6 +40,16 @@ struct Row {
     requests: Requests,
     /// Orders, or reads, in one request.
     unit: usize,
+}
+
+/// What the exchange is measured against.
+struct References {
+    /// Only answers.
+    noop: Server,
+    /// Makes an empty commit durable first.
+    commit: Option<Server>,
+    /// The commit's folder.
+    _commits: TempDir,
 }
 
 /// One server's runs.
@@ -83,19 +95,20 @@ fn main() {
     if wanted("place64") {
         let exchange = Exchange::open(64);
         let row = Row { name: "place, 64", requests: exchange.placements(), unit: 1 };
-        let top = plan.measure(&exchange, &row, true);
-        plan.measure_paced(&exchange, &row, top / 2.0);
+        let references = References::start(&exchange, &row, true);
+        let top = plan.measure(&references, &exchange, &row);
+        plan.measure_paced(&references, &exchange, &row, top / 2.0);
     }
     if wanted("place256") {
         let exchange = Exchange::open(256);
         let row = Row { name: "place, 256", requests: exchange.placements(), unit: 1 };
-        plan.measure(&exchange, &row, true);
+        plan.measure(&References::start(&exchange, &row, true), &exchange, &row);
     }
     if wanted("batch") {
         let exchange = Exchange::open(16);
         let requests = exchange.batches(BATCH_ORDERS);
         let row = Row { name: "batch of 100, 16", requests, unit: BATCH_ORDERS };
-        plan.measure(&exchange, &row, true);
+        plan.measure(&References::start(&exchange, &row, true), &exchange, &row);
     }
     let reads = [
         ("depth", "depth, 64", Read::Depth),
@@ -108,7 +121,7 @@ fn main() {
         for (row, name, read) in reads {
             if wanted(row) {
                 let row = Row { name, requests: exchange.reads(read), unit: 1 };
-                plan.measure(&exchange, &row, false);
+                plan.measure(&References::start(&exchange, &row, false), &exchange, &row);
             }
         }
     }
@@ -116,16 +129,8 @@ fn main() {
 
 impl Plan {
     /// Measures a row on every server in turn, and prints it; what the exchange did a second.
-    fn measure(&self, exchange: &Exchange, row: &Row, durable: bool) -> f64 {
-        let first = row.requests.first().and_then(|requests| requests.first()).expect("a request");
-        let answer = load::ask(exchange.server.address(), first);
-        let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(&answer).expect("writing");
-        let noop = Server::start(reference::command(file.path(), None));
-        let commits = target::folder();
-        let commit =
-            durable.then(|| Server::start(reference::command(file.path(), Some(commits.path()))));
-        let servers = [Some(&noop), commit.as_ref(), Some(&exchange.server)];
+    fn measure(&self, references: &References, exchange: &Exchange, row: &Row) -> f64 {
+        let servers = references.and(&exchange.server);
         // A short run first: connections, caches and the allocator settle.
         for server in servers.into_iter().flatten() {
             load::run(server.address(), &row.requests, self.duration / 5, None);
@@ -148,22 +153,52 @@ impl Plan {
         middle(&ours.as_ref().expect("a run").per_second)
     }
 
-    /// Measures the exchange at a pace, against what one durable commit takes alone.
-    fn measure_paced(&self, exchange: &Exchange, row: &Row, per_second: f64) {
-        let commit = reference::one_commit();
-        let mut runs = Runs::default();
-        for _ in 0..self.rounds {
-            runs.add(&exchange.server, row, self.duration, Some(per_second));
+    /// Measures every server at the same pace, against what one durable commit takes alone: what
+    /// the references take shows what is the machine's and the load's own.
+    fn measure_paced(
+        &self,
+        references: &References,
+        exchange: &Exchange,
+        row: &Row,
+        per_second: f64,
+    ) {
+        let commit = reference::one_commit().as_secs_f64() * 1e6;
+        let names = ["no-op", "commit", "openoutcry"];
+        for (name, server) in names.into_iter().zip(references.and(&exchange.server)) {
+            let Some(server) = server else { continue };
+            let mut runs = Runs::default();
+            for _ in 0..self.rounds {
+                runs.add(server, row, self.duration, Some(per_second));
+            }
+            runs.print("place, half the rate", name, [None, None]);
+            let times = [&runs.p50, &runs.p99].map(|us| middle(us) as f64 / commit);
+            for (quantile, times) in PACED_QUANTILES.iter().zip(times) {
+                println!(
+                    "  p{:.0} is {times:.1} times one durable commit of {commit:.0} us",
+                    quantile * 100.0
+                );
+            }
         }
-        runs.print("place, half the rate", "openoutcry", [None, None]);
-        let commit = commit.as_secs_f64() * 1e6;
-        let times = [&runs.p50, &runs.p99].map(|us| middle(us) as f64 / commit);
-        for (quantile, times) in PACED_QUANTILES.iter().zip(times) {
-            println!(
-                "  p{:.0} is {times:.1} times one durable commit of {commit:.0} us",
-                quantile * 100.0
-            );
-        }
+    }
+}
+
+impl References {
+    /// References that answer what the exchange answers to a row's first request.
+    fn start(exchange: &Exchange, row: &Row, durable: bool) -> References {
+        let first = row.requests.first().and_then(|requests| requests.first()).expect("a request");
+        let answer = load::ask(exchange.server.address(), first);
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&answer).expect("writing");
+        let noop = Server::start(reference::command(file.path(), None));
+        let commits = target::folder();
+        let commit =
+            durable.then(|| Server::start(reference::command(file.path(), Some(commits.path()))));
+        References { noop, commit, _commits: commits }
+    }
+
+    /// The references and the exchange.
+    fn and<'a>(&'a self, exchange: &'a Server) -> [Option<&'a Server>; 3] {
+        [Some(&self.noop), self.commit.as_ref(), Some(exchange)]
     }
 }
 

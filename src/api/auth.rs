@@ -2,6 +2,7 @@
 
 use hyper::header::{HeaderMap, HeaderName};
 
+use super::directory::{Directory, Holder};
 use super::keys;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use crate::engine::Engine;
@@ -34,7 +35,11 @@ impl Caller {
 }
 
 /// Finds out who calls. Says nothing but that the key is missing, repeated or not known.
-pub fn identify(headers: &HeaderMap, engine: &Engine) -> Result<Caller, Problem> {
+pub fn identify(
+    headers: &HeaderMap,
+    engine: &Engine,
+    directory: &Directory,
+) -> Result<Caller, Problem> {
     let mut values = headers.get_all(KEY_HEADER).iter();
     let key = values.next().map_or(&b""[..], |value| value.as_bytes());
     if values.next().is_some() {
@@ -52,12 +57,14 @@ pub fn identify(headers: &HeaderMap, engine: &Engine) -> Result<Caller, Problem>
         return Err(unknown());
     }
     let hash = keys::hash(key);
-    let view = engine.read();
-    let row = view.accounts.key_by_hash(&hash).ok_or_else(unknown)?;
-    // The look-up went by hash, which tells a guesser nothing of a key; comparing in constant
-    // time keeps it so whatever the table does.
-    if !keys::same(&row.hash, &hash) {
-        return Err(unknown());
-    }
-    Ok(Caller { user: row.user, key: row.no, role: row.role, as_of: view.watermark() })
+    let (as_of, changed) = engine.watermark_and_keys();
+    // Look-ups go by hash, which tells a guesser nothing of a key; comparing in constant time keeps
+    // it so whatever the table does.
+    let look = || {
+        let view = engine.read();
+        let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
+        row.map(|row| Holder { user: row.user, key: row.no, role: row.role }).ok_or_else(unknown)
+    };
+    let Holder { user, key, role } = directory.holder(hash, changed, look)?;
+    Ok(Caller { user, key, role, as_of })
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::auth::Caller;
+use super::directory::Directory;
 use super::form::Form;
 use super::kept::Print;
 use super::keyring::Keyring;
@@ -93,6 +94,8 @@ pub struct Behind {
     pub keyring: Keyring,
     /// What is kept in print.
     pub printed: Print,
+    /// What is known of keys and markets.
+    pub directory: Directory,
     /// What waits for readers of long lists.
     pub untaken: Arc<Untaken>,
 }
@@ -176,6 +179,12 @@ impl Call {
             _ => look(view, applied),
         };
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
+    }
+
+    /// The number of any market, drafts too; mostly without waiting for anybody.
+    pub fn market_no(&self, id: MarketId) -> Result<MarketNo, Problem> {
+        let look = || self.look(|view| market_no(view, id)).map(|(_, market)| market);
+        self.behind.directory.market(id, look)
     }
 
     /// Reads at one moment: what `look` finds, and the last record it can have seen. `look` must

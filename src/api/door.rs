@@ -21,6 +21,7 @@ use matchit::InsertError;
 use super::Limits;
 use super::auth::{self, Caller};
 use super::call::{Behind, Call};
+use super::directory::Directory;
 use super::kept::Print;
 use super::keyring::Keyring;
 use super::media;
@@ -81,8 +82,8 @@ impl Door {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
         let (keyring, untaken) = (Keyring::new(limits.rates), Untaken::new(limits.untaken));
-        let behind = Behind { keyring, printed: Print::default(), untaken: Arc::new(untaken) };
-        let behind = Arc::new(behind);
+        let (printed, directory) = (Print::default(), Directory::default());
+        let behind = Arc::new(Behind { keyring, printed, directory, untaken: Arc::new(untaken) });
         let request_ids = RequestIds::from_now();
         Ok(Door { venue, routes, limits, behind, traffic, request_ids })
     }
@@ -160,7 +161,8 @@ impl Door {
         {
             return probe(self);
         }
-        let caller = auth::identify(&head.headers, self.venue.engine()?)?;
+        let engine = self.venue.engine()?;
+        let caller = auth::identify(&head.headers, engine, &self.behind.directory)?;
         let asked = async {
             let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
             known.allowance = self.behind.keyring.admit(&caller, lane, began);

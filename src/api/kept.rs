@@ -78,11 +78,34 @@ struct Answer<S, T> {
 
 impl<S, T> Default for KeptAnswers<S, T> {
     fn default() -> KeptAnswers<S, T> {
-        KeptAnswers { places: (0..PLACES).map(|_| Mutex::new(None)).collect() }
+        KeptAnswers::of(PLACES)
+    }
+}
+
+impl<S, T> KeptAnswers<S, T> {
+    /// None yet, with so many places.
+    pub fn of(places: usize) -> KeptAnswers<S, T> {
+        KeptAnswers { places: (0..places).map(|_| Mutex::new(None)).collect() }
     }
 }
 
 impl<S: Subject, T: Clone> KeptAnswers<S, T> {
+    /// What was said of it since the record that changed it last, or what `look` finds, which is
+    /// kept; it must look at that record's moment or later.
+    pub fn find_or<E>(
+        &self,
+        of: S,
+        changed: Sequence,
+        look: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        if let Some(said) = self.find(of, changed) {
+            return Ok(said);
+        }
+        let said = look()?;
+        self.keep(of, changed, said.clone());
+        Ok(said)
+    }
+
     /// What was said of it since the record that changed it last.
     pub fn find(&self, of: S, changed: Sequence) -> Option<T> {
         let kept = self.place(of)?.lock();

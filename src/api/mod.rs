@@ -8,6 +8,7 @@ pub mod lanes;
 mod seats;
 pub mod members;
 pub mod venue;
+pub mod directory;
 pub mod stall;
 pub mod door;
 pub mod traffic;

@@ -17,6 +17,6 @@ pub fn readiness(door: &Door) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
     match engine.halted() {
         Some(reason) => Err(Problem::halted(reason)),
-        None => Reply::ok(engine.read().watermark(), &StatusJson { status: "ready" }),
+        None => Reply::ok(engine.watermark(), &StatusJson { status: "ready" }),
     }
 }

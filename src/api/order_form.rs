@@ -6,7 +6,7 @@ use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
-use crate::exchange::ids::{MarketId, Token, UserId, UserNo};
+use crate::exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
 use crate::projection::ReadModel;
 
@@ -73,17 +73,31 @@ impl OrderForm {
     /// The order in the exchange's own terms. Whether the market is public and active is the
     /// exchange's to judge.
     pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {
+        let market = market_no(view, self.market)?;
+        let copied = self.options.copy_from.map(|trader| user_no(view, trader)).transpose()?;
+        Ok(self.resolved(user, market, copied))
+    }
+
+    /// The same for the caller, mostly without waiting for whoever changes the read model.
+    pub fn resolve_by(self, call: &Call) -> Result<PlaceOrder, Problem> {
+        let user = call.caller.user;
+        if self.options.copy_from.is_some() {
+            return call.look(|view| self.resolve(view, user)).map(|(_, terms)| terms);
+        }
+        let market = call.market_no(self.market)?;
+        Ok(self.resolved(user, market, None))
+    }
+
+    fn resolved(self, user: UserNo, market: MarketNo, copy_from: Option<UserNo>) -> PlaceOrder {
         let Options {
             time_in_force,
             self_trade,
             condition,
             valid_until,
-            copy_from,
+            copy_from: _,
             client_order_id,
         } = self.options;
-        let market = market_no(view, self.market)?;
-        let copy_from = copy_from.map(|trader| user_no(view, trader)).transpose()?;
-        Ok(PlaceOrder {
+        PlaceOrder {
             user,
             market,
             wording: self.wording,
@@ -95,7 +109,7 @@ impl OrderForm {
             valid_until,
             copy_from,
             client_order_id,
-        })
+        }
     }
 }
 

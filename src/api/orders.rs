@@ -40,7 +40,7 @@ const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::
 /// only for what was answered before.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (form, dry_run) = OrderForm::read(&call)?;
-    let (_, terms) = call.look(|view| form.resolve(view, call.caller.user))?;
+    let terms = form.resolve_by(&call)?;
     if dry_run {
         return trials::place(&call, terms).await;
     }

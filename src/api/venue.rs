@@ -45,7 +45,7 @@ impl Venue {
     /// The last record that readers see.
     pub fn sequence(&self) -> Sequence {
         let open = self.engine.get();
-        open.map_or_else(|| self.progress().applied, |engine| engine.read().watermark())
+        open.map_or_else(|| self.progress().applied, Engine::watermark)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod gathering;
 pub mod histogram;
 pub mod meter;
 pub mod mailbox;
+pub mod bell;
 pub mod pending;
 mod room;
 pub mod due;
@@ -19,6 +20,7 @@ pub mod sequencer;
 pub mod matcher;
 mod catch_up;
 pub mod projector;
+mod shown;
 pub mod archiver;
 pub mod pace;
 pub mod history;
@@ -31,7 +33,7 @@ pub mod past;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::{Sender, TrySendError};
+use crossbeam_channel::TrySendError;
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
@@ -41,14 +43,17 @@ use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
 use crate::exchange::trial::Tried;
 use crate::exchange::trial::several::KeyedStep;
+use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 
+use bell::Ringing;
 use gathering::Gathering;
 use halt::{Halt, HaltReason};
 use meter::Meter;
 use past::Past;
 use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Several, Told, ToldAll, Trial};
 use room::Room;
+use shown::Shown;
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
@@ -70,10 +75,11 @@ pub struct Engine(Arc<Reached>);
 /// What a handle reaches.
 #[derive(Debug)]
 struct Reached {
-    intake: Sender<Intake>,
+    intake: Ringing<Intake>,
     room: Room,
-    trials: Sender<Trial>,
+    trials: Ringing<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
+    shown: Arc<Shown>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Past,
@@ -175,7 +181,7 @@ impl Engine {
     pub fn ask_several(&self, gathering: &mut Gathering, mut asked: Vec<Asked>) {
         let all = asked.len();
         let (gathered, place) = gathering.places(all);
-        let room = self.0.room.take(all, self.0.intake.len());
+        let room = self.0.room.take(all, self.0.intake.waiting());
         asked.truncate(room.commands());
         let mut rest = all.saturating_sub(asked.len());
         let mut refused = Refusal::Overloaded;
@@ -260,9 +266,20 @@ impl Engine {
         self.0.read_model.read()
     }
 
+    /// The last record that every read shows. Waits for nobody.
+    pub fn watermark(&self) -> Sequence {
+        self.0.shown.read().0
+    }
+
+    /// The same, and the record that last gave or took away a key: what was known of keys since it
+    /// holds at least as of the first.
+    pub fn watermark_and_keys(&self) -> (Sequence, Sequence) {
+        self.0.shown.read()
+    }
+
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
-        self.0.intake.len().saturating_add(self.0.room.taken())
+        self.0.intake.waiting().saturating_add(self.0.room.taken())
     }
 
     /// What the engine's stations tell of their work.

@@ -9,6 +9,7 @@ use super::halt::HaltReason;
 use super::history::HistoryStore;
 use super::mailbox::Mailbox;
 use super::pending::{AppliedBlock, Came, Letter, ReplySlot};
+use super::shown::Shown;
 use crate::projection::ReadModel;
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread
@@ -17,6 +18,8 @@ use crate::projection::ReadModel;
 pub struct Projector {
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
+    /// Where it says how far that is.
+    pub shown: Arc<Shown>,
     /// Where it puts its pages, if not in memory.
     history: Option<HistoryStore>,
     /// What a block's answers are sorted into: mailboxes of threads.
@@ -25,11 +28,10 @@ pub struct Projector {
 
 impl Projector {
     /// A projector that folds into this read model, whose pages go there.
-    pub const fn new(
-        read_model: Arc<RwLock<ReadModel>>,
-        history: Option<HistoryStore>,
-    ) -> Projector {
-        Projector { read_model, history, mail: Vec::new() }
+    pub fn new(read_model: Arc<RwLock<ReadModel>>, history: Option<HistoryStore>) -> Projector {
+        let shown = Arc::new(Shown::default());
+        shown.post(&read_model.read());
+        Projector { read_model, shown, history, mail: Vec::new() }
     }
 }
 
@@ -60,6 +62,7 @@ impl Projector {
             if let Some(history) = &self.history {
                 history.folded(read_model.watermark());
             }
+            self.shown.post(&read_model);
         }
         self.answer(block, replies);
         Ok(())

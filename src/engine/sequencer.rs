@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
+use crossbeam_channel::{Receiver, SendError, TryRecvError};
 
+use super::bell::{Bell, Ringing};
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
@@ -44,7 +45,9 @@ pub struct Sequencer<J> {
     /// Commands come from here.
     pub intake: Receiver<Intake>,
     /// Durable blocks go here.
-    pub blocks: Sender<Sequenced>,
+    pub blocks: Ringing<Sequenced>,
+    /// Rings when a command comes.
+    pub bell: Arc<Bell>,
     /// What is due.
     pub due: Arc<DueBoard>,
     /// Why to stop.
@@ -115,7 +118,7 @@ impl<J: Journal> Sequencer<J> {
     pub fn new(
         journal: J,
         intake: Receiver<Intake>,
-        blocks: Sender<Sequenced>,
+        blocks: Ringing<Sequenced>,
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
@@ -124,6 +127,7 @@ impl<J: Journal> Sequencer<J> {
             journal,
             intake,
             blocks,
+            bell: Arc::default(),
             due,
             halt,
             meter,
@@ -185,14 +189,19 @@ impl<J: Journal> Sequencer<J> {
             if let Some(waiting) = self.next_of_several() {
                 return Some(waiting);
             }
-            match self.intake.recv_timeout(DUE_CHECK_EVERY) {
-                Ok(intake) => {
+            let came = self.bell.wait(DUE_CHECK_EVERY, || match self.intake.try_recv() {
+                Err(TryRecvError::Empty) => None,
+                came => Some(came.ok()),
+            });
+            match came {
+                Some(Some(intake)) => {
                     if let Some(waiting) = self.admit(intake) {
                         return Some(waiting);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
+                // Nobody can ask for anything any more.
+                Some(None) => return None,
+                None => {}
             }
         }
         None

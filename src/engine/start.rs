@@ -10,6 +10,7 @@ use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
+use super::bell::{Bell, Ringing};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
@@ -219,18 +220,26 @@ fn replayed<J: Journal + 'static>(
     due.post(replayer.exchange().next_due(), began);
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
+    let bells: [Arc<Bell>; 2] = Default::default();
+    let [of_sequencer, of_matcher] = &bells;
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
     let (trials, trials_asked) = bounded(TRIALS_MAX);
     let (tells, told) = bounded(1);
+    let intake = Ringing::new(intake, Arc::clone(of_sequencer));
+    let durable = Ringing::new(durable, Arc::clone(of_matcher));
+    let trials = Ringing::new(trials, Arc::clone(of_matcher));
 
+    let projector = Projector::new(Arc::clone(&read_model), history.cloned());
+    let shown = Arc::clone(&projector.shown);
     let matcher = Matcher {
         replayer,
         blocks,
         trials: trials_asked,
+        bell: Arc::clone(of_matcher),
         held: None,
         replayed: journal.head().sequence,
-        projector: Projector::new(Arc::clone(&read_model), history.cloned()),
+        projector,
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
@@ -238,6 +247,7 @@ fn replayed<J: Journal + 'static>(
     let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD);
     let (stop, counts) = (Arc::clone(&halt), Arc::clone(&meter));
     let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, counts);
+    sequencer.bell = Arc::clone(of_sequencer);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
@@ -259,7 +269,7 @@ fn replayed<J: Journal + 'static>(
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
     let room = Room::default();
-    let reached = Reached { intake, room, trials, read_model, halt, meter, past, snapshots };
+    let reached = Reached { intake, room, trials, read_model, shown, halt, meter, past, snapshots };
     let engine = Engine(Arc::new(reached));
     let history = history.cloned();
     Ok((Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None }, due))
@@ -372,7 +382,7 @@ impl Running {
         let replayer = matcher.join().ok().flatten();
         // Whatever became of it: it has nothing that anybody waits for.
         drop(snapshotter.map(JoinHandle::join));
-        let sequence = engine.read().watermark();
+        let sequence = engine.watermark();
         let whole = replayer.filter(|replayer| replayer.exchange().sequence() == sequence);
         let archive = archiving.map(|Archiving { board, going_on, archiver }| {
             drop(going_on);

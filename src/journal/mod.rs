@@ -18,6 +18,7 @@ pub mod record;
 pub mod recovery;
 pub mod salvage;
 pub mod scrape;
+mod sectors;
 mod settling;
 mod sled_log;
 pub mod sled;

@@ -227,8 +227,7 @@ impl BlockStore for SledStore {
         }
         self.blobs.still_empty(Step::Put)?;
         self.sled.insert(first, bytes)?;
-        self.wal.put(bytes);
-        Ok(())
+        self.wal.put(bytes).map_err(|error| StoreError::new(Step::Put, error))
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {

@@ -2,35 +2,42 @@
 //! bytes that stand already once both halves were full, and one sync make a block durable; the
 //! store is given it too, and takes it to disk behind everybody's back, many blocks at a time.
 //!
+//! It is written past the system's cache of pages where the file system lets one: nobody reads it
+//! but a start, and the copy costs a fifth of a commit.
+//!
 //! Two halves are filled in turn. A half is written over only when the store has on disk what
 //! stands in it, so that together they hold all that the store may still lack.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::block::{self, Block, MAGIC, RawBlock};
+use super::block::{self, Block, RawBlock};
 use super::marker::Witness;
+use super::sectors::{SECTOR_BYTES, Sectors};
 use crate::exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders, which the store takes to disk in a few milliseconds.
 const HALF_BYTES: usize = 1 << 20;
-/// Written over the beginning of a half that is to hold nothing.
-const NOTHING: [u8; MAGIC.len()] = [0; MAGIC.len()];
 
 const _: () = assert!(HALF_BYTES >= block::BLOCK_BYTES_MAX);
+// The last sector of a half, filled with zeros, ends with it.
+const _: () = assert!(HALF_BYTES.is_multiple_of(SECTOR_BYTES));
 
 /// The log's file, and where in it the next block goes.
 #[derive(Debug)]
 pub struct Wal {
+    /// The file, to be written past the system's cache, if it may be.
+    direct: Option<File>,
+    /// The same file.
     file: File,
     /// Where the half that is being filled begins.
     half: usize,
     /// Bytes of it that hold blocks.
     used: usize,
     /// Put and not written yet.
-    waiting: Vec<u8>,
+    waiting: Sectors,
 }
 
 impl Wal {
@@ -40,24 +47,30 @@ impl Wal {
     /// # Errors
     /// The system's.
     pub fn open(path: &Path) -> io::Result<Wal> {
-        let options = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        Ok(Wal { file: options?, half: 0, used: 0, waiting: Vec::new() })
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        // A file system that does not do that says so here or at the first write.
+        let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path).ok();
+        Ok(Wal { direct, file, half: 0, used: 0, waiting: Sectors::of(HALF_BYTES) })
     }
 
     /// Whether a block fits into the half that is being filled.
     pub const fn has_room(&self, block: &[u8]) -> bool {
-        self.used.saturating_add(self.waiting.len()).saturating_add(block.len()) <= HALF_BYTES
+        self.used.saturating_add(self.waiting.waiting()).saturating_add(block.len()) <= HALF_BYTES
     }
 
     /// Goes on in the other half, over what stands there: the store must have it on disk by now.
     pub const fn turn(&mut self) {
         self.half = HALF_BYTES.saturating_sub(self.half);
         self.used = 0;
+        self.waiting.clear();
     }
 
     /// Takes a block, for which there is room, to be written next.
-    pub fn put(&mut self, block: &[u8]) {
-        self.waiting.extend_from_slice(block);
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn put(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.waiting.put(block) { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 
     /// Writes what was put.
@@ -65,9 +78,13 @@ impl Wal {
     /// # Errors
     /// The system's. Parts may have been written.
     pub fn write(&mut self) -> io::Result<()> {
-        self.file.write_all_at(&self.waiting, wide(self.half.saturating_add(self.used)))?;
-        self.used = self.used.saturating_add(self.waiting.len());
-        self.waiting.clear();
+        let file = self.direct.as_ref().unwrap_or(&self.file);
+        let count = self.waiting.waiting();
+        let (before, whole) = self.waiting.whole();
+        let place = self.half.saturating_add(self.used.saturating_sub(before));
+        file.write_all_at(whole, wide(place))?;
+        self.used = self.used.saturating_add(count);
+        self.waiting.wrote();
         Ok(())
     }
 
@@ -85,12 +102,27 @@ impl Wal {
     /// The system's.
     pub fn clear(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
-        for half in [0, HALF_BYTES].into_iter().map(wide).filter(|half| *half < length) {
-            self.file.write_all_at(&NOTHING, half)?;
+        for half in [0, HALF_BYTES] {
+            // The beginning of the file is written always: here it shows what the system takes.
+            if half == 0 || wide(half) < length {
+                self.write_nothing(half)?;
+            }
         }
         (self.half, self.used) = (0, 0);
         self.waiting.clear();
         self.sync()
+    }
+
+    fn write_nothing(&mut self, half: usize) -> io::Result<()> {
+        let mut nothing = Sectors::nothing();
+        let (_, nothing) = nothing.whole();
+        if let Some(direct) = &self.direct {
+            match direct.write_all_at(nothing, wide(half)) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
+                written => return written,
+            }
+        }
+        self.file.write_all_at(nothing, wide(half))
     }
 }
 

@@ -1,4 +1,5 @@
-//! When what is read most last changed: each market's book, each user's orders, anybody's score.
+//! When what is read most last changed: each market's book, each user's orders, anybody's score,
+//! any key.
 //! Whoever has kept what a reader was shown knows by it whether that still holds.
 
 use super::Projection;
@@ -14,13 +15,14 @@ pub struct Changes {
     books: Vec<Sequence>,
     orders: Vec<Sequence>,
     scores: Sequence,
+    keys: Sequence,
 }
 
 impl Changes {
     /// No changes yet, of so many markets and users.
     pub fn none(markets: usize, users: usize) -> Changes {
         let (books, orders) = (vec![Sequence::ZERO; markets], vec![Sequence::ZERO; users]);
-        Changes { books, orders, scores: Sequence::ZERO }
+        Changes { books, orders, scores: Sequence::ZERO, keys: Sequence::ZERO }
     }
 
     /// The record that last changed the levels of a market's book.
@@ -36,6 +38,11 @@ impl Changes {
     /// The record that last changed what anybody realised or traded.
     pub const fn of_scores(&self) -> Sequence {
         self.scores
+    }
+
+    /// The record that last gave or took away a key.
+    pub const fn of_keys(&self) -> Sequence {
+        self.keys
     }
 
     fn book(&mut self, market: MarketNo, sequence: Sequence) {
@@ -71,6 +78,7 @@ impl Changes {
             Effect::PositionChanged { .. } | Effect::PositionSettled { .. } => {
                 self.scores = sequence;
             }
+            Effect::KeyAdded { .. } | Effect::KeyRevoked { .. } => self.keys = sequence,
             _ => {}
         }
     }

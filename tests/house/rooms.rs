@@ -39,7 +39,16 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "journal",
         ours: &["exchange"],
-        others: &["bincode", "crc32fast", "flate2", "memchr", "sha2", "sled", "data_encoding"],
+        others: &[
+            "bincode",
+            "crc32fast",
+            "flate2",
+            "libc",
+            "memchr",
+            "sha2",
+            "sled",
+            "data_encoding",
+        ],
     },
     Room { name: "projection", ours: &["exchange"], others: &["rustc_hash"] },
     Room {

@@ -1,0 +1,100 @@
+//! What every request asks for and hardly ever changes: whose a key is, and which market an id
+//! means. Kept here, so that whoever only hands a command in need not wait for whoever folds.
+
+use super::kept::{KeptAnswers, Subject};
+use crate::exchange::command::{KeyHash, Role};
+use crate::exchange::ids::{KeyNo, MarketId, MarketNo, UserNo};
+use crate::exchange::units::Sequence;
+
+/// Keys that are kept: with more in use at once, some are looked up at every request.
+const KEYS: usize = 8_192;
+/// Markets that are kept.
+const MARKETS: usize = 4_096;
+
+/// Who holds a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// The user for whom the key acts.
+    pub user: UserNo,
+    /// The key.
+    pub key: KeyNo,
+    /// What the key may do.
+    pub role: Role,
+}
+
+/// What is kept: less than a megabyte.
+#[derive(Debug)]
+pub struct Directory {
+    holders: KeptAnswers<KeyHash, Holder>,
+    markets: KeptAnswers<MarketId, MarketNo>,
+}
+
+impl Default for Directory {
+    fn default() -> Directory {
+        Directory { holders: KeptAnswers::of(KEYS), markets: KeptAnswers::of(MARKETS) }
+    }
+}
+
+impl Directory {
+    /// Who holds a key; what was kept before `changed`, the record that last gave or took away any
+    /// key, says nothing. `look` finds out.
+    pub fn holder<E>(
+        &self,
+        hash: KeyHash,
+        changed: Sequence,
+        look: impl FnOnce() -> Result<Holder, E>,
+    ) -> Result<Holder, E> {
+        // A key that is not known is never kept: anybody can make up any number of them.
+        self.holders.find_or(hash, changed, look)
+    }
+
+    /// Which market an id means, which never changes. `look` finds out.
+    pub fn market<E>(
+        &self,
+        id: MarketId,
+        look: impl FnOnce() -> Result<MarketNo, E>,
+    ) -> Result<MarketNo, E> {
+        self.markets.find_or(id, Sequence::ZERO, look)
+    }
+}
+
+impl Subject for KeyHash {
+    fn number(self) -> usize {
+        let KeyHash([one, other, ..]) = self;
+        usize::from(u16::from_be_bytes([one, other]))
+    }
+}
+
+impl Subject for MarketId {
+    fn number(self) -> usize {
+        usize::try_from(self.sequence().get()).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANN: Holder = Holder { user: UserNo(1), key: KeyNo(1), role: Role::Trader };
+    const BOB: Holder = Holder { user: UserNo(2), key: KeyNo(2), role: Role::Trader };
+
+    /// Two hashes of one place.
+    const HASHES: [KeyHash; 2] = [KeyHash([7; 32]), {
+        let mut hash = [7; 32];
+        hash[31] = 8;
+        KeyHash(hash)
+    }];
+
+    #[test]
+    fn a_holder_is_looked_up_again_once_any_key_has_changed() {
+        let directory = Directory::default();
+        let (then, now) = (Sequence::new(3), Sequence::new(4));
+        let [hash, other] = HASHES;
+        assert_eq!(directory.holder(hash, then, || Err("unknown")), Err("unknown"));
+        assert_eq!(directory.holder(hash, then, || Ok::<_, ()>(ANN)), Ok(ANN));
+        assert_eq!(directory.holder(hash, then, || Err("looked up")), Ok(ANN));
+        assert_eq!(directory.holder(hash, now, || Err("revoked")), Err("revoked"));
+        assert_eq!(directory.holder(other, then, || Ok::<_, ()>(BOB)), Ok(BOB));
+        assert_eq!(directory.holder(hash, then, || Err("looked up")), Err("looked up"));
+    }
+}
