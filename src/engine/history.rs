@@ -154,7 +154,8 @@ impl Kept {
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {
-        if !self.failed.swap(true, Ordering::AcqRel) {
+        // Whoever comes after it was closed, as the thread that stores may, has lost nothing.
+        if !self.pages.is_closed() && !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
                 "a page of history could not be put away or read: parts of it cannot be read until \
@@ -182,7 +183,9 @@ impl Store for Kept {
         if self.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
             return;
         }
-        if let Err(error) = self.sync() {
+        if let Err(error) = self.sync()
+            && !self.pages.is_closed()
+        {
             tracing::warn!(%error, "history could not be synced");
         }
     }
@@ -266,5 +269,17 @@ mod tests {
             history.vouch(&point(4)).unwrap();
             assert!(history.vouches(&point(4)));
         }
+    }
+
+    #[test]
+    fn the_thread_that_stores_finds_no_fault_in_what_was_closed() {
+        let data = tempfile::tempdir().unwrap();
+        let history = HistoryStore::open(data.path()).unwrap();
+        history.close();
+        history.backlog.drain();
+        history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.kept().tidy();
+        assert!(!history.kept().failed.load(Ordering::Acquire));
+        assert!(!PageStore::is_damaged(data.path()));
     }
 }

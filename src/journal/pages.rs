@@ -232,6 +232,11 @@ impl PageStore {
         self.on(Step::Sync, Open::sync)
     }
 
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Closes it; whoever holds it still finds nothing more.
     pub fn close(&self) {
         drop(self.sync());
