@@ -10,8 +10,9 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::trials;
 use super::wire::json::Json;
-use super::wire::order::{BatchOrderJson, OrderJson, PrintedResults, ResultJson};
+use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
+use super::wire::results::PrintedResults;
 use crate::engine::gathering::Gathering;
 use crate::engine::pending::Refusal;
 use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
@@ -71,7 +72,10 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let count = resolved.len();
     let mut batch = Batch::new(&call, count);
     for (part, operation) in (0_u8..).zip(resolved) {
-        batch.hand_in(part, operation).await?;
+        if batch.waits(&operation) {
+            batch.settle().await?;
+        }
+        batch.hand_in(part, operation);
     }
     batch.settle().await?;
     Ok(Reply::json(batch.last, batch.results.close().into()))
@@ -101,13 +105,16 @@ impl<'a> Batch<'a> {
         Batch { call, slots, names: Vec::new(), placing, next, results, last }
     }
 
+    /// Whether what was handed in must be settled before this operation: what is named here is
+    /// known once it is placed, and not before.
+    fn waits(&self, operation: &Result<Resolved, Problem>) -> bool {
+        matches!(operation, Ok(Resolved::CancelNamed(id)) if self.names.contains(id))
+    }
+
     /// Hands one operation in: as its own command, and under its own part of the request's key.
     /// Plain placements wait for those that follow them.
-    async fn hand_in(
-        &mut self,
-        part: u8,
-        operation: Result<Resolved, Problem>,
-    ) -> Result<(), Problem> {
+    #[inline]
+    fn hand_in(&mut self, part: u8, operation: Result<Resolved, Problem>) {
         let slot = match operation {
             Err(problem) => Err(problem),
             Ok(Resolved::Place(terms)) => {
@@ -126,15 +133,10 @@ impl<'a> Batch<'a> {
             }
             Ok(Resolved::CancelNamed(id)) => {
                 self.hand_in_placements();
-                // What is named here is known once it is placed, and not before.
-                if self.names.contains(&id) {
-                    self.settle().await?;
-                }
                 self.cancel(part, named_order(self.call, id))
             }
         };
         self.slots.push(slot.unwrap_or_else(|problem| Slot::Refused(Box::new(problem))));
-        Ok(())
     }
 
     /// Hands in the plain placements that wait, so that what follows them is behind them.
@@ -181,7 +183,13 @@ impl<'a> Batch<'a> {
         for slot in self.slots.drain(..) {
             let came = match slot {
                 Slot::Refused(problem) => Err(*problem),
-                Slot::Placing => placings.next().map_or_else(|| Err(untold()), of_placing),
+                Slot::Placing => match placings.next() {
+                    Some(Ok(applied)) if self.results.print_placed(&applied)? => {
+                        self.last = self.last.max(applied.sequence);
+                        continue;
+                    }
+                    came => Err(unplaced(came)),
+                },
                 Slot::Writing(writing) => {
                     writing.came().await.and_then(|written| written.told(Shown::json))
                 }
@@ -195,14 +203,15 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What came of a plain placement.
-fn of_placing(came: Result<Applied<'_>, Refusal>) -> Result<Written<BatchOrderJson>, Problem> {
-    let applied = came?;
-    if let [Effect::Refused(reject)] = applied.effects {
-        return Err(Problem::refused(*reject, applied.sequence));
+/// Why a plain placement placed no order.
+fn unplaced(came: Option<Result<Applied<'_>, Refusal>>) -> Problem {
+    match came {
+        Some(Err(refusal)) => refusal.into(),
+        Some(Ok(Applied { effects: [Effect::Refused(reject)], sequence, .. })) => {
+            Problem::refused(*reject, sequence)
+        }
+        Some(Ok(_)) | None => untold(),
     }
-    let shown = BatchOrderJson::Placed(placed(&applied).ok_or_else(untold)?);
-    Ok(Written { sequence: applied.sequence, replayed: false, shown })
 }
 
 impl Call {
@@ -240,12 +249,15 @@ fn resolved(
     let (_, resolved) = call.look(|view| {
         let sequence = view.watermark();
         let at = |problem| Problem { sequence: Some(sequence), ..problem };
-        let resolve = |operation| match operation {
-            Operation::Place(order) => order.resolve(view, user).map(Resolved::Place).map_err(at),
+        let mut likely = None;
+        let mut resolve = |operation| match operation {
+            Operation::Place(order) => {
+                order.resolve_like(&mut likely, view, user).map(Resolved::Place).map_err(at)
+            }
             Operation::Cancel(id) => Ok(Resolved::Cancel(id)),
             Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
         };
-        Ok(operations.into_iter().map(|read| read.and_then(resolve)).collect())
+        Ok(operations.into_iter().map(|read| read.and_then(&mut resolve)).collect())
     })?;
     Ok(resolved)
 }

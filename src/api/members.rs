@@ -12,16 +12,21 @@ const MEMBERS_MAX: usize = 16;
 /// What members are read from. `None` stands for what is wrong; each name is asked for once.
 pub trait Members {
     /// A string that may be absent.
-    fn text<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<Option<T>>;
+    fn text<T>(&mut self, name: &'static str, parse: impl Fn(&str) -> Read<T>)
+    -> Option<Option<T>>;
 
     /// A string that must be there.
-    fn text_required<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<T>;
+    fn text_required<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Read<T>,
+    ) -> Option<T>;
 
     /// A truth value that may be absent.
-    fn truth(&mut self, name: &str) -> Option<Option<bool>>;
+    fn truth(&mut self, name: &'static str) -> Option<Option<bool>>;
 
     /// Notes what is wrong with a member beyond its own form.
-    fn note(&mut self, name: &str, fault: Fault);
+    fn note(&mut self, name: &'static str, fault: Fault);
 }
 
 /// The members of a form, which notes every fault.
@@ -33,19 +38,27 @@ pub struct Noting<'f, 'a> {
 }
 
 impl Members for Noting<'_, '_> {
-    fn text<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<Option<T>> {
+    fn text<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Read<T>,
+    ) -> Option<Option<T>> {
         self.fields.optional(self.faults, name, text(parse))
     }
 
-    fn text_required<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<T> {
+    fn text_required<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Read<T>,
+    ) -> Option<T> {
         self.fields.required(self.faults, name, text(parse))
     }
 
-    fn truth(&mut self, name: &str) -> Option<Option<bool>> {
+    fn truth(&mut self, name: &'static str) -> Option<Option<bool>> {
         self.fields.optional(self.faults, name, boolean)
     }
 
-    fn note(&mut self, name: &str, fault: Fault) {
+    fn note(&mut self, name: &'static str, fault: Fault) {
         self.faults.note(&self.fields.called(name), fault);
     }
 }
@@ -56,11 +69,20 @@ pub struct Plain<'a> {
     /// same ones.
     members: [(&'a str, Value<'a>); MEMBERS_MAX],
     count: usize,
+    /// What stood before each text since the one before it, its name and its first quotation mark
+    /// among that; and what stood behind the last. The next object is likely to have the same, and
+    /// is then read without a look at each sign.
+    runs: [&'a str; MEMBERS_MAX],
+    end: Option<&'a str>,
+    /// Where the last member's value ends.
+    since: usize,
+    /// Whether it has: the same members in the same order, all of them texts.
+    alike: bool,
     /// So many were read.
     read: usize,
-    /// So many were asked for, and where each of them stood in the object before.
+    /// So many were asked for; each of them, and where it stood in the object before.
     asked: usize,
-    places: [usize; MEMBERS_MAX],
+    places: [(&'static str, usize); MEMBERS_MAX],
 }
 
 /// A member's value.
@@ -71,7 +93,11 @@ enum Value<'a> {
 }
 
 impl Members for Plain<'_> {
-    fn text<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<Option<T>> {
+    fn text<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Read<T>,
+    ) -> Option<Option<T>> {
         match self.take(name) {
             None => Some(None),
             Some(Value::Text(text)) => parse(text).ok().map(Some),
@@ -79,11 +105,15 @@ impl Members for Plain<'_> {
         }
     }
 
-    fn text_required<T>(&mut self, name: &str, parse: impl Fn(&str) -> Read<T>) -> Option<T> {
+    fn text_required<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Read<T>,
+    ) -> Option<T> {
         self.text(name, parse).flatten()
     }
 
-    fn truth(&mut self, name: &str) -> Option<Option<bool>> {
+    fn truth(&mut self, name: &'static str) -> Option<Option<bool>> {
         match self.take(name) {
             None => Some(None),
             Some(Value::Truth(value)) => Some(Some(value)),
@@ -91,49 +121,102 @@ impl Members for Plain<'_> {
         }
     }
 
-    fn note(&mut self, _: &str, _: Fault) {}
+    fn note(&mut self, _: &'static str, _: Fault) {}
 }
 
 impl<'a> Plain<'a> {
     fn new() -> Plain<'a> {
-        let members = [("", Value::Truth(false)); MEMBERS_MAX];
-        Plain { members, count: 0, read: 0, asked: 0, places: std::array::from_fn(|place| place) }
+        Plain {
+            members: [("", Value::Truth(false)); MEMBERS_MAX],
+            count: 0,
+            runs: [""; MEMBERS_MAX],
+            end: None,
+            since: 0,
+            alike: false,
+            read: 0,
+            asked: 0,
+            places: std::array::from_fn(|place| ("", place)),
+        }
     }
 
-    /// Takes an object's members in the place of those that were there.
-    fn fill(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+    /// Takes an object's members in the place of those that were there. It is part of what was
+    /// scanned from `begins` on.
+    fn fill(&mut self, scan: &mut Scan<'a>, begins: usize) -> Option<()> {
         (self.count, self.read, self.asked) = (0, 0, 0);
+        (self.alike, self.end) = (false, None);
+        self.since = begins;
         scan.object(|scan| {
             let member = self.members.get_mut(self.count)?;
             let (name, value) = *member;
             let name = scan.name_like(name)?;
             let likely = if let Value::Text(text) = value { text } else { "" };
             let value = match scan.peek()? {
-                b'"' => Value::Text(scan.string_like(likely)?),
+                b'"' => {
+                    scan.sign(b'"')?;
+                    *self.runs.get_mut(self.count)? = scan.since(self.since)?;
+                    Value::Text(scan.begun_string_like(likely)?)
+                }
                 _ => Value::Truth(scan.truth()?),
             };
+            self.since = scan.at();
             *member = (name, value);
             self.count = self.count.saturating_add(1);
             Some(())
         })
     }
 
+    /// The same with an object that is written as the one before it was, but for what its texts
+    /// are; `None` if it is not, and then nothing is taken.
+    fn fill_alike(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+        let end = self.end?;
+        let begins = scan.at();
+        let taken = self.take_alike(scan, end);
+        if taken.is_none() {
+            scan.back_to(begins);
+        }
+        (self.read, self.asked, self.alike) = (0, 0, taken.is_some());
+        taken
+    }
+
+    fn take_alike(&mut self, scan: &mut Scan<'a>, end: &str) -> Option<()> {
+        let members = self.members.get_mut(..self.count)?;
+        for ((_, value), run) in members.iter_mut().zip(&self.runs) {
+            scan.exactly(run)?;
+            let Value::Text(text) = value else { return None };
+            *text = scan.begun_string_like(text)?;
+        }
+        scan.exactly(end)
+    }
+
+    /// Whatever the object is part of ends here: what stood behind its last text is known.
+    fn ends(&mut self, scan: &Scan<'a>) {
+        let members = self.members.get(..self.count).unwrap_or_default();
+        if members.iter().all(|(_, value)| matches!(value, Value::Text(_))) {
+            self.end = scan.since(self.since);
+        }
+    }
+
     #[inline]
-    fn take(&mut self, name: &str) -> Option<Value<'a>> {
+    fn take(&mut self, name: &'static str) -> Option<Value<'a>> {
         if self.read < self.count { self.find(name) } else { None }
     }
 
     /// Mostly it stands where it stood in the object before.
-    fn find(&mut self, name: &str) -> Option<Value<'a>> {
+    #[inline]
+    fn find(&mut self, name: &'static str) -> Option<Value<'a>> {
         let members = self.members.get(..self.count)?;
-        let is_it = |place: usize| members.get(place).filter(|(member, _)| *member == name);
-        let likely = self.places.get_mut(self.asked)?;
+        let (asked, place) = self.places.get_mut(self.asked)?;
         self.asked = self.asked.saturating_add(1);
-        let found = is_it(*likely).or_else(|| {
-            *likely = members.iter().position(|(member, _)| *member == name)?;
-            is_it(*likely)
-        });
-        let (_, value) = found?;
+        if !(self.alike && std::ptr::eq(*asked, name)) {
+            let is_it =
+                |place: usize| members.get(place).is_some_and(|(member, _)| *member == name);
+            if !is_it(*place) {
+                let found = members.iter().position(|(member, _)| *member == name);
+                *place = found.unwrap_or(MEMBERS_MAX);
+            }
+            *asked = name;
+        }
+        let (_, value) = members.get(*place)?;
         self.read = self.read.saturating_add(1);
         Some(*value)
     }
@@ -148,7 +231,7 @@ impl<'a> Plain<'a> {
 pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut Plain<'_>) -> Option<T>) -> Option<T> {
     let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
     let mut plain = Plain::new();
-    plain.fill(&mut scan)?;
+    plain.fill(&mut scan, 0)?;
     scan.end()?;
     let read = read(&mut plain);
     plain.whole(read)
@@ -172,13 +255,17 @@ pub fn list<T>(
             if elements.len() >= most {
                 return None;
             }
-            only(scan, likely, |scan, kind| {
-                likely = kind;
-                plain.fill(scan)?;
-                let element = read(kind, &mut plain);
-                elements.push(plain.whole(element)?);
-                Some(())
-            })
+            if plain.fill_alike(scan).is_none() {
+                let begins = scan.at();
+                only(scan, likely, |scan, kind| {
+                    likely = kind;
+                    plain.fill(scan, begins)
+                })?;
+                plain.ends(scan);
+            }
+            let element = read(likely, &mut plain);
+            elements.push(plain.whole(element)?);
+            Some(())
         })
     })?;
     scan.end()?;
@@ -307,6 +394,27 @@ mod tests {
             if let Some(plain) = plainly(&body) {
                 prop_assert_eq!(by_form(&body), Some(plain));
             }
+        }
+
+        /// What is read as it was before is read as if it came alone.
+        #[test]
+        fn an_object_like_the_one_before_it_is_read_as_itself(
+            written in proptest::collection::vec(
+                prop_oneof![
+                    "\\{\"price\":\"0\\.[0-9]\"\\}",
+                    "\\{\"price\":\"0\\.[0-9]\\\\?\" ?[,}][}x]?",
+                    "\\{\"price\":\"0\\.[1-9]\",\"flag\":(true|false)\\}",
+                    "\\{ \"flag\":true,\"price\" :\"0\\.[1-9]\"\\}",
+                    "\\{\"(price|prise)\":\"0\\.[1-9]\",\"x\":\"\"\\}",
+                ],
+                1..6,
+            ),
+        ) {
+            let alone: Option<Vec<Read>> = written.iter().map(|body| plainly(body)).collect();
+            let elements: Vec<String> =
+                written.iter().map(|body| format!("{{\"a\":{body}}}")).collect();
+            let body = format!("{{\"all\":[{}]}}", elements.join(","));
+            prop_assert_eq!(list(body.as_bytes(), "all", 6, |_, plain| read(plain)), alone);
         }
     }
 }

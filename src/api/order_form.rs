@@ -73,7 +73,22 @@ impl OrderForm {
     /// The order in the exchange's own terms. Whether the market is public and active is the
     /// exchange's to judge.
     pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {
-        let market = market_no(view, self.market)?;
+        self.resolve_like(&mut None, view, user)
+    }
+
+    /// The same, where the market is likely to be the one that was looked up last.
+    #[inline]
+    pub fn resolve_like(
+        self,
+        likely: &mut Option<(MarketId, MarketNo)>,
+        view: &ReadModel,
+        user: UserNo,
+    ) -> Result<PlaceOrder, Problem> {
+        let market = match *likely {
+            Some((id, market)) if id == self.market => market,
+            _ => market_no(view, self.market)?,
+        };
+        *likely = Some((self.market, market));
         let copied = self.options.copy_from.map(|trader| user_no(view, trader)).transpose()?;
         Ok(self.resolved(user, market, copied))
     }

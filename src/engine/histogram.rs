@@ -57,15 +57,26 @@ impl Histogram {
 
     /// Counts a value.
     pub fn count(&self, value: u64) {
+        self.count_times(value, 1);
+    }
+
+    /// Counts a value so many times.
+    pub fn count_times(&self, value: u64, times: u64) {
         if let Some(bucket) = self.buckets.get(self.place(value)) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-            self.sum.fetch_add(value, Ordering::Relaxed);
+            bucket.fetch_add(times, Ordering::Relaxed);
+            self.sum.fetch_add(value.saturating_mul(times), Ordering::Relaxed);
         }
     }
 
     /// Counts the time since then.
     pub fn count_since(&self, began: Instant) {
-        self.count(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.count_times_since(began, 1);
+    }
+
+    /// Counts the time since then so many times.
+    pub fn count_times_since(&self, began: Instant, times: usize) {
+        let value = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.count_times(value, u64::try_from(times).unwrap_or(u64::MAX));
     }
 
     /// The bucket of a value: the least `i` for which it is at most `unit` doubled `i` times.
@@ -102,12 +113,17 @@ mod tests {
             value in prop_oneof![0..5_000_u64, any::<u64>(), (0..64_u32).prop_map(|bit| 1 << bit)],
         ) {
             for histogram in [Histogram::of_times(), Histogram::of_counts()] {
-                histogram.count(value);
-                let spread = histogram.read();
-                prop_assert_eq!((spread.count(), spread.sum), (1, value));
-                let least = spread.buckets.iter().position(|(bound, _)| value <= *bound);
-                let counted = least.map_or(spread.beyond, |place| spread.buckets[place].1);
-                prop_assert_eq!(counted, 1);
+                for (times, counted_by_now) in [(1, 1), (3, 4)] {
+                    histogram.count_times(value, times);
+                    let spread = histogram.read();
+                    prop_assert_eq!(spread.count(), counted_by_now);
+                    if let Some(sum) = value.checked_mul(4) {
+                        prop_assert_eq!(spread.sum, sum / 4 * counted_by_now);
+                    }
+                    let least = spread.buckets.iter().position(|(bound, _)| value <= *bound);
+                    let counted = least.map_or(spread.beyond, |place| spread.buckets[place].1);
+                    prop_assert_eq!(counted, counted_by_now);
+                }
             }
         }
     }

@@ -87,23 +87,9 @@ impl ReplySlot {
         (ReplySlot { to: To::One(answer, Mailbox::here()), look }, arrives)
     }
 
-    /// A slot for one of several answers.
-    pub const fn gathered(gathered: Arc<Gathered>, place: usize) -> ReplySlot {
-        ReplySlot { to: To::Gathered(gathered, place..place.saturating_add(1)), look: None }
-    }
-
-    /// Takes in the slot of the record after its own, if the same caller takes both answers
-    /// together; gives it back if not.
-    pub fn join(&mut self, next: ReplySlot) -> Option<ReplySlot> {
-        match (&mut self.to, &next.to) {
-            (To::Gathered(gathered, places), To::Gathered(other, others))
-                if Arc::ptr_eq(gathered, other) && places.end == others.start =>
-            {
-                places.end = others.end;
-                None
-            }
-            _ => Some(next),
-        }
+    /// A slot for the answers at these places among several.
+    pub const fn gathered(gathered: Arc<Gathered>, places: Range<usize>) -> ReplySlot {
+        ReplySlot { to: To::Gathered(gathered, places), look: None }
     }
 
     /// Has the look, if there is one, just after the record was folded.
@@ -163,11 +149,14 @@ pub struct Pending {
 /// Commands that one caller hands in together, in their order.
 #[derive(Debug)]
 pub struct Several {
+    /// What was taken out and put back.
+    back: Option<Asked>,
     asked: std::vec::IntoIter<Asked>,
     gathered: Arc<Gathered>,
     /// The next one's place among the answers.
     place: usize,
-    since: Instant,
+    /// When they were handed in: only ever told, never acted on.
+    pub since: Instant,
     /// Until the last is taken out.
     _room: Taken,
 }
@@ -175,19 +164,38 @@ pub struct Several {
 impl Several {
     /// Commands whose answers are gathered from this place on, handed in now.
     pub fn new(asked: Vec<Asked>, gathered: Arc<Gathered>, place: usize, room: Taken) -> Several {
-        let since = Instant::now();
-        Several { asked: asked.into_iter(), gathered, place, since, _room: room }
+        let (since, asked) = (Instant::now(), asked.into_iter());
+        Several { back: None, asked, gathered, place, since, _room: room }
     }
-}
 
-impl Iterator for Several {
-    type Item = Pending;
+    /// The place among the answers of what is taken out next.
+    pub const fn place(&self) -> usize {
+        self.place
+    }
 
-    fn next(&mut self) -> Option<Pending> {
-        let asked = self.asked.next()?;
-        let reply = ReplySlot::gathered(Arc::clone(&self.gathered), self.place);
+    /// Takes out the next command.
+    #[inline]
+    pub fn take(&mut self) -> Option<Asked> {
+        let asked = self.back.take().or_else(|| self.asked.next())?;
         self.place = self.place.saturating_add(1);
-        Some(Pending { asked, reply, since: self.since })
+        Some(asked)
+    }
+
+    /// Puts back what was taken out last.
+    pub fn put_back(&mut self, asked: Asked) {
+        self.place = self.place.saturating_sub(1);
+        self.back = Some(asked);
+    }
+
+    /// The slot of commands that were taken out one after the other, by their places.
+    pub fn slot(&self, places: Range<usize>) -> ReplySlot {
+        ReplySlot::gathered(Arc::clone(&self.gathered), places)
+    }
+
+    /// The slot of all that are still to be taken out, if there are any.
+    pub fn rest(&self) -> Option<ReplySlot> {
+        let left = self.asked.len().saturating_add(usize::from(self.back.is_some()));
+        (left > 0).then(|| self.slot(self.place..self.place.saturating_add(left)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::bell::{Bell, Ringing};
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
-use super::meter::Meter;
+use super::meter::{Meter, SequencerMeter};
 use super::pending::{Came, Intake, Pending, Refusal, ReplySlot, Several};
 use super::start::StartError;
 use crate::exchange::command::{Asked, Command, Record};
@@ -58,21 +58,46 @@ pub struct Sequencer<J> {
     last_clock: Sequence,
     /// Records in the last block.
     last_records: usize,
-    /// Commands that came together and are not all taken out yet.
-    several: Option<Several>,
     /// Whether [`Intake::Stop`] has come.
     stopping: bool,
 }
 
-/// A command waiting for its block, and whoever waits for it.
-type Waiting = (Asked, Option<ReplySlot>);
+/// What waits for its block.
+enum Waiting {
+    /// Something that is due, for which nobody waits.
+    Clock,
+    /// A command that a record can hold, and whoever waits for it.
+    One(Asked, ReplySlot),
+    /// Commands that came together and are not all taken out yet.
+    Several(Several),
+}
+
+impl Waiting {
+    /// Refuses whoever waits.
+    fn refuse(self, refusal: Refusal) {
+        let slot = match self {
+            Waiting::Clock => None,
+            Waiting::One(_, reply) => Some(reply),
+            Waiting::Several(several) => several.rest(),
+        };
+        refuse(slot, refusal);
+    }
+}
+
+/// Why commands that came together are taken out no further.
+enum RunEnd {
+    /// There are no more.
+    Done,
+    /// The block is full; what did not fit was put back.
+    Full,
+    /// The last one taken out is larger than a record can be.
+    Misfit,
+}
 
 /// A block being filled.
 struct OpenBlock {
     builder: BlockBuilder,
     replies: Vec<Option<ReplySlot>>,
-    /// The place of the last slot.
-    last_slot: usize,
     last: Sequence,
     time: TimeMs,
 }
@@ -81,35 +106,76 @@ impl OpenBlock {
     /// A block after `head`, with room for about so many records.
     fn after(head: &Head, time: TimeMs, records: usize) -> OpenBlock {
         let builder = BlockBuilder::expecting(head, records);
-        let replies = Vec::with_capacity(records);
-        OpenBlock { builder, replies, last_slot: 0, last: head.sequence, time }
+        OpenBlock { builder, replies: Vec::with_capacity(records), last: head.sequence, time }
+    }
+
+    /// Takes in what waits; gives back what no longer fits.
+    fn take_in(&mut self, waiting: Waiting, told: &SequencerMeter) -> Option<Waiting> {
+        match waiting {
+            Waiting::Clock => {
+                let full = self.stamp(Command::AdvanceClock.into(), None);
+                full.map(|_| Waiting::Clock)
+            }
+            Waiting::One(asked, reply) => {
+                let (asked, reply) = self.stamp(asked, Some(reply))?;
+                reply.map(|reply| Waiting::One(asked, reply))
+            }
+            Waiting::Several(several) => self.take_in_several(several, told).map(Waiting::Several),
+        }
     }
 
     /// Stamps a command as the next record; gives it back when the block is full.
-    fn push(&mut self, (asked, reply): Waiting) -> Option<Waiting> {
+    #[inline]
+    fn stamp(
+        &mut self,
+        asked: Asked,
+        reply: Option<ReplySlot>,
+    ) -> Option<(Asked, Option<ReplySlot>)> {
         let sequence = self.last.next();
         let Asked { once, command } = asked;
         match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
-                self.wait_for(reply);
+                self.replies.push(reply);
                 None
             }
             Err(Refill(Record { once, command, .. })) => Some((Asked { once, command }, reply)),
         }
     }
 
-    /// Keeps a record's slot, or has the slot before it wait for this answer too.
-    fn wait_for(&mut self, reply: Option<ReplySlot>) {
-        let last = self.replies.get_mut(self.last_slot).and_then(Option::as_mut);
-        let reply = match (last, reply) {
-            (Some(last), Some(reply)) => last.join(reply),
-            (_, reply) => reply,
-        };
-        if reply.is_some() {
-            self.last_slot = self.replies.len();
+    /// The same with commands that came together: those in a row have one slot.
+    fn take_in_several(&mut self, mut several: Several, told: &SequencerMeter) -> Option<Several> {
+        loop {
+            let (place, record) = (several.place(), self.replies.len());
+            let end = self.stamp_run(&mut several);
+            let run = place..place.saturating_add(self.replies.len().saturating_sub(record));
+            told.intake_wait.count_times_since(several.since, run.len());
+            if let Some(first) = self.replies.get_mut(record) {
+                *first = Some(several.slot(run.clone()));
+            }
+            match end {
+                RunEnd::Done => return None,
+                RunEnd::Full => return Some(several),
+                RunEnd::Misfit => {
+                    let slot = several.slot(run.end..several.place());
+                    refuse([slot], Refusal::TooLarge);
+                }
+            }
         }
-        self.replies.push(reply);
+    }
+
+    /// Stamps one after the other as long as it can.
+    fn stamp_run(&mut self, several: &mut Several) -> RunEnd {
+        while let Some(asked) = several.take() {
+            if record::admit(&asked).is_err() {
+                return RunEnd::Misfit;
+            }
+            if let Some((asked, _)) = self.stamp(asked, None) {
+                several.put_back(asked);
+                return RunEnd::Full;
+            }
+        }
+        RunEnd::Done
     }
 }
 
@@ -133,7 +199,6 @@ impl<J: Journal> Sequencer<J> {
             meter,
             last_clock: Sequence::ZERO,
             last_records: 0,
-            several: None,
             stopping: false,
         }
     }
@@ -184,10 +249,7 @@ impl<J: Journal> Sequencer<J> {
     fn wait(&mut self) -> Option<Waiting> {
         while !self.stopping {
             if self.due.wants_clock(self.now(), self.last_clock) {
-                return Some((Command::AdvanceClock.into(), None));
-            }
-            if let Some(waiting) = self.next_of_several() {
-                return Some(waiting);
+                return Some(Waiting::Clock);
             }
             let came = self.bell.wait(DUE_CHECK_EVERY, || match self.intake.try_recv() {
                 Err(TryRecvError::Empty) => None,
@@ -210,9 +272,6 @@ impl<J: Journal> Sequencer<J> {
     /// Another command, if one is waiting now.
     fn take(&mut self) -> Option<Waiting> {
         while !self.stopping {
-            if let Some(waiting) = self.next_of_several() {
-                return Some(waiting);
-            }
             let intake = self.intake.try_recv().ok()?;
             if let Some(waiting) = self.admit(intake) {
                 return Some(waiting);
@@ -221,27 +280,18 @@ impl<J: Journal> Sequencer<J> {
         None
     }
 
-    /// The next of the commands that came together.
-    fn next_of_several(&mut self) -> Option<Waiting> {
-        loop {
-            let Some(pending) = self.several.as_mut()?.next() else {
-                self.several = None;
-                return None;
-            };
-            if let Some(waiting) = self.admit_one(pending) {
-                return Some(waiting);
-            }
-        }
-    }
-
-    /// What came in as a command; those that came together are taken out one by one.
+    /// What came in; a command that no record can hold is refused at once.
     fn admit(&mut self, intake: Intake) -> Option<Waiting> {
         match intake {
-            Intake::Command(pending) => self.admit_one(pending),
-            Intake::Several(several) => {
-                self.several = Some(several);
-                self.next_of_several()
+            Intake::Command(Pending { asked, reply, since }) => {
+                self.meter.sequencer.intake_wait.count_since(since);
+                if record::admit(&asked).is_ok() {
+                    return Some(Waiting::One(asked, reply));
+                }
+                refuse([reply], Refusal::TooLarge);
+                None
             }
+            Intake::Several(several) => Some(Waiting::Several(several)),
             Intake::Stop => {
                 self.stopping = true;
                 None
@@ -249,52 +299,48 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
-    /// A command that a record can hold; any other is refused at once.
-    fn admit_one(&self, Pending { asked, reply, since }: Pending) -> Option<Waiting> {
-        self.meter.sequencer.intake_wait.count_since(since);
-        if record::admit(&asked).is_ok() {
-            return Some((asked, Some(reply)));
-        }
-        refuse([reply], Refusal::TooLarge);
-        None
-    }
-
     /// Fills a block, makes it durable and hands it on; gives back what no longer fitted.
     fn commit(&mut self, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
         if let Some(reason) = self.halt.reason() {
-            refuse(first.1, Refusal::JournalUnavailable(reason));
+            first.refuse(Refusal::JournalUnavailable(reason));
             return Err(reason);
         }
         let mut open = OpenBlock::after(self.journal.head(), self.now(), self.last_records);
         // What is due comes before what is asked (semantics 3).
-        let asked = first.0.command != Command::AdvanceClock;
+        let asked = !matches!(first, Waiting::Clock);
         if asked && self.due.wants_clock(open.time, self.last_clock) {
-            open.push((Command::AdvanceClock.into(), None));
+            open.stamp(Command::AdvanceClock.into(), None);
             self.last_clock = open.last;
         }
         if !asked {
             self.last_clock = open.last.next();
         }
-        let mut left = open.push(first);
-        if left.is_none() {
-            left = self.fill(&mut open);
+        let left = self.fill(&mut open, first);
+        if open.replies.is_empty() {
+            // All that came was refused.
+            return Ok(left);
         }
         self.last_records = open.replies.len();
         match self.make_durable(open) {
             Ok(()) => Ok(left),
             Err(reason) => {
-                refuse(left.and_then(|(_, reply)| reply), Refusal::JournalUnavailable(reason));
+                if let Some(left) = left {
+                    left.refuse(Refusal::JournalUnavailable(reason));
+                }
                 Err(reason)
             }
         }
     }
 
     /// Adds what is waiting now; gives back what no longer fits.
-    fn fill(&mut self, open: &mut OpenBlock) -> Option<Waiting> {
-        while let Some(waiting) = self.take() {
-            if let Some(left) = open.push(waiting) {
-                return Some(left);
+    fn fill(&mut self, open: &mut OpenBlock, first: Waiting) -> Option<Waiting> {
+        let mut next = Some(first);
+        while let Some(waiting) = next {
+            let left = open.take_in(waiting, &self.meter.sequencer);
+            if left.is_some() {
+                return left;
             }
+            next = self.take();
         }
         None
     }
@@ -347,12 +393,10 @@ impl<J: Journal> Sequencer<J> {
 
     fn refuse_the_rest(&mut self, reason: HaltReason) {
         let refusal = Refusal::JournalUnavailable(reason);
-        let replies = |several: Several| several.map(|pending| pending.reply);
-        refuse(self.several.take().into_iter().flat_map(replies), refusal);
         for intake in self.intake.try_iter() {
             match intake {
                 Intake::Command(pending) => refuse([pending.reply], refusal),
-                Intake::Several(several) => refuse(replies(several), refusal),
+                Intake::Several(several) => refuse(several.rest(), refusal),
                 Intake::Stop => {}
             }
         }
@@ -363,5 +407,88 @@ impl<J: Journal> Sequencer<J> {
 pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
     for reply in waiting {
         reply.send(Came::Refused(refusal));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::gathering::Gathering;
+    use crate::engine::room::Room;
+    use crate::exchange::catalogue::Outcome;
+    use crate::exchange::command::{
+        Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
+    };
+    use crate::exchange::ids::{MarketNo, UserNo};
+    use crate::exchange::units::{Lots, Tick};
+
+    /// More than a block holds.
+    const COUNT: usize = 1_000;
+    /// The place of one that no record can hold.
+    const MISFIT: usize = 5;
+
+    fn order(place: usize) -> Asked {
+        let quantity = Lots::new(u64::from(place != MISFIT));
+        let order = PlaceOrder {
+            user: UserNo(1),
+            market: MarketNo(0),
+            wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
+            price: Tick::parse("0.5").unwrap(),
+            quantity,
+            time_in_force: TimeInForce::ImmediateOrCancel,
+            self_trade: SelfTradePrevention::CancelTaker,
+            condition: Condition::Unconditional,
+            valid_until: None,
+            copy_from: None,
+            client_order_id: None,
+        };
+        Command::PlaceOrder(order).into()
+    }
+
+    #[test]
+    fn commands_in_a_row_have_one_slot_and_go_on_in_the_next_block() {
+        let mut gathering = Gathering::new(Arc::default());
+        let (gathered, first) = gathering.places(COUNT);
+        let room = Room::default().take(COUNT, 0);
+        let several = Several::new((0..COUNT).map(order).collect(), gathered, first, room);
+        let (told, mut left) = (SequencerMeter::default(), Some(Waiting::Several(several)));
+        let (mut blocks, mut slots) = (Vec::new(), Vec::new());
+        while let Some(waiting) = left {
+            let mut open = OpenBlock::after(&Head::START, TimeMs::default(), 0);
+            left = open.take_in(waiting, &told);
+            blocks.push(open.replies.len());
+            slots.push(open.replies.iter().filter(|reply| reply.is_some()).count());
+            for slot in open.replies.into_iter().flatten() {
+                slot.send(Came::Refused(Refusal::Stopping));
+            }
+        }
+        // The one that was refused parts the first block's.
+        assert_eq!((blocks.len(), slots), (2, vec![2, 1]));
+        assert_eq!(blocks.iter().sum::<usize>(), COUNT - 1);
+        assert_eq!(told.intake_wait.read().count(), (COUNT - 1) as u64);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answers = runtime.block_on(gathering.came());
+        for (place, answer) in answers.each().enumerate() {
+            let refused = if place == MISFIT { Refusal::TooLarge } else { Refusal::Stopping };
+            assert_eq!(answer.unwrap_err(), refused, "{place}");
+        }
+    }
+
+    #[test]
+    fn all_that_are_left_are_refused_together() {
+        let mut gathering = Gathering::new(Arc::default());
+        let (gathered, first) = gathering.places(3);
+        let room = Room::default().take(3, 0);
+        let mut several = Several::new((0..3).map(order).collect(), gathered, first, room);
+        let taken = several.take().unwrap();
+        several.put_back(taken);
+        assert_eq!(several.place(), 0);
+        Waiting::Several(several).refuse(Refusal::Stopping);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answers = runtime.block_on(gathering.came());
+        assert_eq!(
+            answers.each().map(Result::unwrap_err).collect::<Vec<_>>(),
+            [Refusal::Stopping; 3]
+        );
     }
 }

@@ -4,12 +4,14 @@
 
 mod cut;
 mod kinds;
+mod plain;
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
 use bincode::{BorrowDecode, Decode, Encode};
 
 use self::cut::{CancelOrderV1, Cut, Cuttable, PlaceOrderV1, cancelled_of, order_of};
+use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
 use crate::exchange::command::{Asked, BodyHash, Command, Once, Record};
@@ -129,6 +131,16 @@ pub fn encode(
     let kind = fields::kind_of(command);
     fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field))?;
     let start = out.len();
+    // Nearly all there is, and of one length.
+    if let (Command::PlaceOrder(order), None) = (command, once)
+        && let Some(record) = plain_order(order, time)
+    {
+        if start.saturating_add(record.len()) > bytes_max {
+            return Err(EncodeError::TooLarge);
+        }
+        out.extend_from_slice(&record);
+        return Ok(());
+    }
     let mut tail = Tail { out, bytes_max: bytes_max.min(start.saturating_add(RECORD_BYTES_MAX)) };
     // The length comes first and is known last.
     let written = tail

@@ -16,12 +16,14 @@ pub mod order;
 pub mod print;
 pub mod problem;
 pub mod record;
+pub mod results;
 pub mod statement;
 pub mod tape;
 
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use crate::exchange::catalogue::Outcome;
@@ -81,13 +83,18 @@ macro_rules! spelled_ids {
         $(impl Spelled for $type {
             #[inline]
             fn spell<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut text = [b'"'; Hyphenated::LENGTH + 2];
-                let [_, id @ .., _] = &mut text;
-                self.uuid().hyphenated().encode_lower(id);
-                serializer.serialize_bytes(&text)
+                serializer.serialize_bytes(&quoted_id(self.uuid()))
             }
         })+
     };
+}
+
+/// An id's text between quotation marks.
+fn quoted_id(id: Uuid) -> [u8; Hyphenated::LENGTH + 2] {
+    let mut text = [b'"'; Hyphenated::LENGTH + 2];
+    let [_, inner @ .., _] = &mut text;
+    id.hyphenated().encode_lower(inner);
+    text
 }
 
 spelled_ids!(UserId, KeyId, CategoryId, EventId, MarketId, OrderId, TradeId);

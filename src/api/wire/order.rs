@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::account::BalanceJson;
-use super::print::{Unprintable, print};
 use super::problem::ProblemJson;
 use super::{CursorEcho, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::command::Wording;
@@ -14,9 +13,6 @@ use crate::projection::ReadModel;
 use crate::projection::fills::{FillRow, Liquidity};
 use crate::projection::history::HistoryError;
 use crate::projection::orders::{OrderRow, OrderStatus, SoughtFills};
-
-/// Bytes that what is said of one operation among several takes: room for them is taken at once.
-const RESULT_BYTES_USUAL: usize = 512;
 
 /// The only type of order.
 const LIMIT: &str = "LIMIT";
@@ -115,33 +111,34 @@ pub struct CancelledJson {
 
 /// A trade in the answer to an order (interface 2.8).
 #[derive(Debug, Serialize)]
-struct TradeJson {
-    id: Text<TradeId>,
-    price: Text<Tick>,
-    quantity: Text<Lots>,
-    timestamp: Timestamp,
+pub(super) struct TradeJson {
+    pub(super) id: Text<TradeId>,
+    pub(super) price: Text<Tick>,
+    pub(super) quantity: Text<Lots>,
+    pub(super) timestamp: Timestamp,
 }
 
 /// The answer to an order (interface 4.5).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacedJson {
-    order_id: Text<OrderId>,
-    status: &'static str,
-    filled_quantity: Text<Lots>,
-    remaining_quantity: Text<Lots>,
-    average_fill_price: Text<AveragePrice>,
-    trades: Vec<TradeJson>,
-    cancelled_quantity: Text<Lots>,
-    cancel_reason: Option<&'static str>,
-    filled_cost: Text<Money>,
-    client_order_id: Option<Text<Token>>,
-    sequence: u64,
+    pub(super) order_id: Text<OrderId>,
+    pub(super) status: &'static str,
+    pub(super) filled_quantity: Text<Lots>,
+    pub(super) remaining_quantity: Text<Lots>,
+    pub(super) average_fill_price: Text<AveragePrice>,
+    pub(super) trades: Vec<TradeJson>,
+    pub(super) cancelled_quantity: Text<Lots>,
+    pub(super) cancel_reason: Option<&'static str>,
+    pub(super) filled_cost: Text<Money>,
+    pub(super) client_order_id: Option<Text<Token>>,
+    pub(super) sequence: u64,
 }
 
 impl PlacedJson {
     /// What the record `sequence`, stamped `time`, made of an order, told from its effects alone;
     /// `None` if they do not tell of one.
+    #[inline]
     pub fn of(
         sequence: Sequence,
         time: TimeMs,
@@ -257,36 +254,6 @@ pub enum ResultJson {
 pub struct BatchJson {
     /// One an operation, in their order.
     pub results: Vec<ResultJson>,
-}
-
-/// The same, printed one after the other as they come.
-#[derive(Debug)]
-pub struct PrintedResults(Vec<u8>);
-
-impl PrintedResults {
-    /// None yet, with room for so many.
-    pub fn expecting(count: usize) -> PrintedResults {
-        let mut printed = Vec::with_capacity(count.saturating_mul(RESULT_BYTES_USUAL));
-        printed.extend_from_slice(br#"{"results":["#);
-        PrintedResults(printed)
-    }
-
-    /// Prints one more.
-    ///
-    /// # Errors
-    /// It has no JSON.
-    pub fn print(&mut self, result: &ResultJson) -> Result<(), Unprintable> {
-        if !self.0.ends_with(b"[") {
-            self.0.push(b',');
-        }
-        print(&mut self.0, result)
-    }
-
-    /// All of them.
-    pub fn close(mut self) -> Vec<u8> {
-        self.0.extend_from_slice(b"]}");
-        self.0
-    }
 }
 
 /// An order that stands, as a record that amends or cancels it would leave it.

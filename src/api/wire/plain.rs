@@ -17,6 +17,32 @@ impl<'a> Scan<'a> {
         Scan { text, at: 0 }
     }
 
+    /// How far it is scanned, in bytes.
+    pub const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back to where it was scanned to before.
+    pub const fn back_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// What was scanned from there on.
+    pub fn since(&self, at: usize) -> Option<&'a str> {
+        self.text.get(at..self.at)
+    }
+
+    /// Takes exactly this, white space and all.
+    #[inline]
+    pub fn exactly(&mut self, run: &str) -> Option<()> {
+        let end = self.at.saturating_add(run.len());
+        if self.text.as_bytes().get(self.at..end)? != run.as_bytes() {
+            return None;
+        }
+        self.at = end;
+        Some(())
+    }
+
     /// The next sign after white space, still to be taken; `None` at the end.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
@@ -43,6 +69,12 @@ impl<'a> Scan<'a> {
     #[inline]
     pub fn string(&mut self) -> Option<&'a str> {
         self.sign(b'"')?;
+        self.begun_string()
+    }
+
+    /// Takes the rest of a string, whose first quotation mark is taken.
+    #[inline]
+    fn begun_string(&mut self) -> Option<&'a str> {
         let end = self.at.checked_add(first_escaped(self.text.as_bytes().get(self.at..)?)?)?;
         let string = self.text.get(self.at..end)?;
         // It may be a backslash, or a control character.
@@ -55,15 +87,20 @@ impl<'a> Scan<'a> {
     /// look at each byte.
     #[inline]
     pub fn string_like(&mut self, likely: &'a str) -> Option<&'a str> {
-        let begins = self.at.saturating_add(1);
-        let end = begins.saturating_add(likely.len());
+        self.sign(b'"')?;
+        self.begun_string_like(likely)
+    }
+
+    /// The same with the rest of a string, whose first quotation mark is taken.
+    #[inline]
+    pub fn begun_string_like(&mut self, likely: &'a str) -> Option<&'a str> {
+        let end = self.at.saturating_add(likely.len());
         let text = self.text.as_bytes();
-        let quoted = text.get(self.at) == Some(&b'"') && text.get(end) == Some(&b'"');
-        if quoted && text.get(begins..end) == Some(likely.as_bytes()) {
+        if text.get(end) == Some(&b'"') && text.get(self.at..end)? == likely.as_bytes() {
             self.at = end.saturating_add(1);
             return Some(likely);
         }
-        self.string()
+        self.begun_string()
     }
 
     /// Takes `true` or `false`.

@@ -264,7 +264,7 @@ fn market_revision(market: MarketNo, revision: &MarketRevision) -> ReviseMarketV
     }
 }
 
-fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
+pub(super) fn placed(order: &PlaceOrder) -> PlaceOrderV1<'_> {
     let (time_in_force, expires_at) = fields::time_in_force_number(order.time_in_force);
     PlaceOrderV1 {
         user: order.user.0,
