@@ -1,9 +1,11 @@
 #!/bin/sh
 # Looks at the journal from outside, by strace: whether every append is on disk before it returns,
-# whether names are synced when a journal, an archive or an export is made, whether sled ever opens
-# a file in blobs/, and what a failing disk leads to. Prints PASS or FAIL.
+# whether names are synced when a journal, an archive or an export is made, whether what the replay
+# tool makes or imports is on disk before it has its name or opens, whether sled ever opens a file
+# in blobs/, and what a failing disk leads to. Prints PASS or FAIL.
 #
-#     tests/durability.sh [PROGRAM]        PROGRAM: examples/journal_append.rs, built
+#     tests/durability.sh [PROGRAM [TOOL]]     PROGRAM: examples/journal_append.rs, built
+#                                              TOOL: openoutcry-replay, built
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -19,6 +21,11 @@ program=${1:-}
 if [ -z "$program" ]; then
     cargo build --quiet --example journal_append
     program=${CARGO_TARGET_DIR:-target}/debug/examples/journal_append
+fi
+tool=${2:-}
+if [ -z "$tool" ]; then
+    cargo build --quiet -p openoutcry-replay
+    tool=${CARGO_TARGET_DIR:-target}/debug/openoutcry-replay
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -198,6 +205,97 @@ else
     cat "$work/again"
     head -3 "$work/trace"
 fi
+
+# What the replay tool makes: a file is on disk before it gets its name, and its name before the
+# answer; a directory that is imported into says so on disk before anything else is in it, for as
+# long as not all of it is on disk.
+golden=tests/golden/v1/amend.journal
+mkdir "$work/made"
+calls=openat,write,pwrite64,pwritev,fsync,fdatasync,rename,mkdir,unlink,unlinkat
+strace -f -y -e trace=$calls -o "$work/fills" \
+    "$tool" fills "$golden" -o "$work/made/fills.csv" >"$work/out" 2>&1 || status=1
+strace -f -y -e trace=$calls -o "$work/import" \
+    "$tool" import "$golden" "$work/made/venue" >>"$work/out" 2>&1 || status=1
+python3 - "$work" <<'PYTHON' || status=1
+import re
+import sys
+
+work = sys.argv[1]
+made = work + "/made"
+
+
+def steps(trace):
+    """The calls in the order in which they ended: name, rest, the path of the first descriptor."""
+    begun = {}
+    for line in open(trace, errors="replace"):
+        thread, line = line.rstrip().split(None, 1)
+        if line.endswith("<unfinished ...>"):
+            begun[thread] = line[: -len("<unfinished ...>")]
+            continue
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", line)
+        if resumed:
+            line = begun.pop(thread, "") + resumed[1]
+        call = re.match(r"(\w+)\((.*)\) += (-?\d+)", line)
+        if call and not call[3].startswith("-"):
+            path = re.match(r"\d+<([^>]*)>", call[2])
+            yield call[1], call[2], path and path[1]
+
+
+def look(trace, check):
+    """Tells `check` of each call, with the files and folders that are not on disk before it."""
+    files, folders, faults = set(), set(), []
+    for name, rest, path in steps(trace):
+        paths = [p for p in re.findall(r'"([^"]*)"', rest) if p.startswith(made + "/")]
+        check(name, rest, paths, files, folders, faults)
+        if name in ("write", "pwrite64", "pwritev") and path and path.startswith(made + "/"):
+            files.add(path)
+        if name in ("fsync", "fdatasync"):
+            files.discard(path)
+            folders.discard(path)
+        if name in ("mkdir", "rename", "unlink", "unlinkat") or "O_CREAT" in rest:
+            folders.update(p.rsplit("/", 1)[0] for p in paths)
+    check("exit", "", [], files, folders, faults)
+    return faults
+
+
+seen = set()
+
+
+def fills(name, rest, paths, files, folders, faults):
+    if name == "rename" and paths[-1:] == [made + "/fills.csv"]:
+        seen.add("fills")
+        faults.extend("named before it was synced: " + p for p in files)
+    if (name == "write" and rest.startswith("1<")) or name == "exit":
+        faults.extend("answered before its names were synced: " + p for p in folders)
+
+
+venue = made + "/venue"
+
+
+def imported(name, rest, paths, files, folders, faults):
+    if name == "mkdir" and venue + "/journal" in paths:
+        seen.add("begun")
+        faults.extend("filled before its names were synced: " + p for p in folders)
+        if "sign" not in seen:
+            faults.append("filled before it said that it is being imported into")
+    if name == "fsync" and rest.endswith(f"<{venue}/importing>"):
+        seen.add("sign")
+    if name == "unlink" and venue + "/importing" in paths:
+        seen.add("import")
+        faults.extend("opens before this is synced: " + p for p in files | folders)
+    if (name == "write" and rest.startswith("1<")) or name == "exit":
+        faults.extend("answered before its names were synced: " + p for p in folders)
+
+
+faults = look(work + "/fills", fills) + look(work + "/import", imported)
+if seen != {"fills", "sign", "begun", "import"}:
+    faults.append(f"seen only: {sorted(seen)}")
+for fault in faults[:10]:
+    print("  " + fault)
+sound = "no" if faults else "yes"
+print(f"  what the replay tool makes and imports is on disk before it is named: {sound}")
+sys.exit(1 if faults else 0)
+PYTHON
 
 if [ "$status" -eq 0 ]; then echo PASS; else echo FAIL; fi
 exit "$status"

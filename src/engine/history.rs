@@ -149,18 +149,13 @@ const fn vouched_key(sequence: Sequence) -> [u8; 8] {
 impl Kept {
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
-        // The system tells of it once, and takes for written what is not: nothing more can be
-        // vouched for, and the next start makes all of it anew.
-        self.pages.sync().inspect_err(|error| {
-            self.fail(error);
-            if let Err(error) = self.pages.damaged() {
-                tracing::error!(%error, "that history could not be synced is noted nowhere");
-            }
-        })
+        // Nothing more can be vouched for; the pages know that the next start makes them anew.
+        self.pages.sync().inspect_err(|error| self.fail(error))
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {
-        if !self.failed.swap(true, Ordering::AcqRel) {
+        // Whoever comes after it was closed, as the thread that stores may, has lost nothing.
+        if !self.pages.is_closed() && !self.failed.swap(true, Ordering::AcqRel) {
             tracing::error!(
                 %error,
                 "a page of history could not be put away or read: parts of it cannot be read until \
@@ -188,7 +183,9 @@ impl Store for Kept {
         if self.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
             return;
         }
-        if let Err(error) = self.sync() {
+        if let Err(error) = self.sync()
+            && !self.pages.is_closed()
+        {
             tracing::warn!(%error, "history could not be synced");
         }
     }
@@ -213,5 +210,76 @@ impl Shelf for Backlog<Kept> {
         if !known && kept.pages.damaged().is_ok() {
             kept.fail(error);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use super::*;
+    use crate::exchange::digest::StateDigest;
+    use crate::exchange::results::ResultsHash;
+    use crate::exchange::units::TimeMs;
+    use crate::journal::block::ChainHash;
+    use crate::projection::history::Kind;
+
+    fn point(sequence: u64) -> Point {
+        Point {
+            sequence: Sequence::new(sequence),
+            time: TimeMs::default(),
+            chain: ChainHash([7; 32]),
+            state: StateDigest([0; 32]),
+            results: ResultsHash([0; 32]),
+        }
+    }
+
+    #[test]
+    fn after_a_failed_sync_nothing_is_vouched_for_until_all_is_made_anew() {
+        // By whoever vouches, or by the thread that stores pages.
+        let vouch = |history: &HistoryStore| drop(history.vouch(&point(2)));
+        let tidy = |history: &HistoryStore| {
+            history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+            history.kept().tidy();
+        };
+        let ways: [fn(&HistoryStore); 2] = [vouch, tidy];
+        for fails in ways {
+            let data = tempfile::tempdir().unwrap();
+            let history = HistoryStore::open(data.path()).unwrap();
+            let key = PageKey { kind: Kind::Orders, owner: 1, page: 1 };
+            Shelf::put(&*history.backlog, key, b"page".to_vec());
+            history.vouch(&point(1)).unwrap();
+            assert!(history.vouches(&point(1)) && !history.vouches(&point(2)));
+
+            history.kept().pages.while_unsynced(|| fails(&history));
+            // The disk is well again, and says that all is written.
+            for sequence in 2..4 {
+                let vouched = history.vouch(&point(sequence));
+                assert!(matches!(vouched, Err(NotVouched::Failed)), "{vouched:?}");
+                assert!(!history.vouches(&point(sequence)));
+            }
+            // What is put is still found.
+            assert_eq!(Shelf::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
+            history.close();
+            drop(history);
+
+            let history = HistoryStore::open(data.path()).unwrap();
+            assert!((1..4).all(|sequence| !history.vouches(&point(sequence))));
+            assert_eq!(Shelf::get(&*history.backlog, key), Ok(None));
+            history.vouch(&point(4)).unwrap();
+            assert!(history.vouches(&point(4)));
+        }
+    }
+
+    #[test]
+    fn the_thread_that_stores_finds_no_fault_in_what_was_closed() {
+        let data = tempfile::tempdir().unwrap();
+        let history = HistoryStore::open(data.path()).unwrap();
+        history.close();
+        history.backlog.drain();
+        history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.kept().tidy();
+        assert!(!history.kept().failed.load(Ordering::Acquire));
+        assert!(!PageStore::is_damaged(data.path()));
     }
 }

@@ -1,26 +1,28 @@
 //! Pages of others beside the journal: bytes under names. Nothing here is the truth, all of it can
 //! be made again from the journal; so a page whose bytes were lost or changed is told of when it
-//! is read, and nothing is done to prevent it but a checksum. Nobody is told where damage has sled
-//! lead to the bytes that a page had before.
+//! is read, and nothing is done to prevent it but a checksum.
 //!
-//! Pages stand one after the other in a file that only grows; a sled of their own leads to them. It
-//! leads to nothing that was not synced: where pages are that were put since is in memory. A page
-//! that is put again leaves the bytes before where they are.
+//! Pages stand anywhere in a file; a sled of their own leads to them. It leads to nothing that was
+//! not synced: where pages are that were put since is in memory. Once it leads, on disk, to a page
+//! that was put again, the bytes before are spoiled, so that whoever is led there by damage is told
+//! of it, and pages that come later are written over them. What was free is forgotten at closing.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::sled::sync_names;
 use super::store::{Step, StoreError};
 use super::tree::{Shape, caught, open_db};
 
+mod lately;
 mod places;
+mod rooms;
 
+use lately::{Lately, Places};
 use places::{Group, Place};
 
 /// The folder's name in the data directory.
@@ -29,6 +31,13 @@ const FOLDER: &str = "history";
 const DAMAGED_FILE: &str = "damaged";
 /// The file of the pages themselves.
 const PAGES_FILE: &str = "pages";
+/// What the file of the pages begins with: the form of all this. What has another is made anew.
+const FORM: [u8; 8] = *b"OOPAGES2";
+/// Their number.
+const FORM_BYTES: u64 = FORM.len() as u64;
+/// Bytes of a page that are spoiled once another stands for it: for a checksum of as many bits
+/// there is no change of so few that it would not see.
+const SPOILED: [u8; 4] = [0xFF; 4];
 /// sled's tree that says where pages are.
 const TREE: &str = "places";
 /// sled's tree of what is vouched for.
@@ -54,7 +63,6 @@ pub type Name = [u8; NAME_BYTES];
 /// A data directory's pages.
 #[derive(Debug)]
 pub struct PageStore {
-    dir: PathBuf,
     open: RwLock<Option<Open>>,
 }
 
@@ -70,24 +78,8 @@ struct Open {
     lately: Mutex<Lately>,
     /// Held by whoever syncs.
     turn: Mutex<()>,
-}
-
-type Places = BTreeMap<Name, Place>;
-
-/// Where what was put lately is.
-#[derive(Debug, Default)]
-struct Lately {
-    /// Bytes of the file.
-    end: u64,
-    new: Places,
-    /// On their way to sled.
-    syncing: Arc<Places>,
-}
-
-impl Lately {
-    fn place(&self, name: &Name) -> Option<Place> {
-        self.new.get(name).or_else(|| self.syncing.get(name)).copied()
-    }
+    /// Where it is noted that a page was found lost or damaged, or could not be synced.
+    damaged: PathBuf,
 }
 
 impl PageStore {
@@ -108,19 +100,27 @@ impl PageStore {
         let tree = |name| caught(Step::Open, || db.open_tree(name));
         let (places, vouched) = (tree(TREE)?, tree(VOUCHED_TREE)?);
         let places_file = File::open(dir.join("db")).map_err(opening)?;
-        if !dir.join(PAGES_FILE).exists() && !places.is_empty() {
-            return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
-        }
         let mut kept = File::options();
         let kept = kept.create(true).truncate(false).read(true).write(true);
         let pages = kept.open(dir.join(PAGES_FILE)).map_err(opening)?;
+        if pages.metadata().map_err(opening)?.len() < FORM_BYTES {
+            if !caught(Step::Open, || Ok(places.is_empty() && vouched.is_empty()))? {
+                return Err(StoreError::new(Step::Open, "the file of the pages is gone"));
+            }
+            pages.write_all_at(&FORM, 0).map_err(opening)?;
+        }
+        let mut form = FORM;
+        pages.read_exact_at(&mut form, 0).map_err(opening)?;
+        if form != FORM {
+            return Err(StoreError::new(Step::Open, "the file of the pages is of another form"));
+        }
         let end = pages.metadata().map_err(opening)?.len();
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let lately = Mutex::new(Lately { end, ..Lately::default() });
-        let turn = Mutex::new(());
-        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn };
-        Ok(PageStore { dir, open: RwLock::new(Some(open)) })
+        let (lately, turn) = (Mutex::new(Lately::of(end)), Mutex::new(()));
+        let damaged = dir.join(DAMAGED_FILE);
+        let open = Open { places, vouched, _db: db, places_file, pages, lately, turn, damaged };
+        Ok(PageStore { open: RwLock::new(Some(open)) })
     }
 
     /// Takes the pages of a data directory away.
@@ -155,10 +155,7 @@ impl PageStore {
     /// # Errors
     /// The system's, or the pages are closed: then nothing is found any more, and nothing lost.
     pub fn damaged(&self) -> Result<(), StoreError> {
-        self.on(Step::Mark, |_| {
-            let made = File::create(self.dir.join(DAMAGED_FILE));
-            made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
-        })
+        self.on(Step::Mark, Open::mark)
     }
 
     fn on<T>(
@@ -170,8 +167,8 @@ impl PageStore {
         call(open.as_ref().ok_or_else(|| StoreError::new(step, "the pages are closed"))?)
     }
 
-    /// Puts pages there, whatever stood under their names; gives how many bytes were written. They
-    /// are on disk after the next [`sync`](PageStore::sync).
+    /// Puts pages of different names there, whatever stood under these; gives how many bytes were
+    /// written. They are on disk after the next [`sync`](PageStore::sync).
     ///
     /// # Errors
     /// The store's. Some pages may be there all the same.
@@ -203,17 +200,7 @@ impl PageStore {
     /// # Errors
     /// The store's, or that the page is not as it was put there.
     pub fn get(&self, name: &Name) -> Result<Option<Vec<u8>>, StoreError> {
-        self.on(Step::Read, |open| {
-            let Some(place) = open.place(name)? else { return Ok(None) };
-            let changed = || StoreError::new(Step::Read, "the page changed after it was put there");
-            if place.end() > open.lately().end {
-                return Err(changed());
-            }
-            let mut page = vec![0; place.length as usize];
-            let read = open.pages.read_exact_at(&mut page, place.offset);
-            read.map_err(|error| StoreError::new(Step::Read, error))?;
-            if place.may_have(name, &page) { Ok(Some(page)) } else { Err(changed()) }
-        })
+        self.on(Step::Read, |open| open.read(name, open.place(name)?))
     }
 
     /// Vouches for something, once it is synced.
@@ -235,7 +222,9 @@ impl PageStore {
         })
     }
 
-    /// Has everything that was put there before on disk.
+    /// Has everything that was put there before on disk. Where that fails, the system may take for
+    /// written what is not, and tells of it once: nobody may rely on what was put, and all of it
+    /// is noted to be [damaged](PageStore::damaged).
     ///
     /// # Errors
     /// The store's or the system's.
@@ -243,8 +232,12 @@ impl PageStore {
         self.on(Step::Sync, Open::sync)
     }
 
-    /// Closes it; whoever holds it still finds nothing more. What cannot be synced any more is not
-    /// lost: who vouched for it has synced before.
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Closes it; whoever holds it still finds nothing more.
     pub fn close(&self) {
         drop(self.sync());
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
@@ -258,44 +251,70 @@ impl Open {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn mark(&self) -> Result<(), StoreError> {
+        let made = File::create(&self.damaged);
+        made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
+    }
+
     fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
-        let (mut bytes, mut places, mut written) = (Vec::new(), Vec::new(), 0);
+        let (mut bytes, mut places, mut written) = (Vec::new(), Vec::new(), 0_u64);
         for (name, page) in pages {
-            places.push((name, bytes.len(), Place::of(&name, page)?));
+            let place = Place::of(&name, page)?;
+            written = written.saturating_add(u64::from(place.length));
+            let room = self.lately().room(place.length);
+            if let Some(offset) = room {
+                self.write_at(page, offset)?;
+                self.lately().put(name, Place { offset, ..place });
+                continue;
+            }
+            places.push((name, Place { offset: bytes.len() as u64, ..place }));
             bytes.extend_from_slice(page);
             if bytes.len() >= WRITE_BYTES {
-                written += self.write(&bytes, &mut places)?;
+                self.append(&bytes, &mut places)?;
                 bytes.clear();
             }
         }
-        written += self.write(&bytes, &mut places)?;
-        if self.lately().new.len() > NEW_MAX {
+        self.append(&bytes, &mut places)?;
+        let gathered = self.lately().count();
+        if gathered > NEW_MAX {
             self.sync()?;
         }
         Ok(written)
     }
 
     /// Writes pages at the file's end, where each is so far from the first.
-    fn write(
-        &self,
-        bytes: &[u8],
-        places: &mut Vec<(Name, usize, Place)>,
-    ) -> Result<u64, StoreError> {
-        let length = bytes.len() as u64;
-        let offset = {
-            let mut lately = self.lately();
-            let offset = lately.end;
-            lately.end = offset.saturating_add(length);
-            offset
-        };
-        let written = self.pages.write_all_at(bytes, offset);
-        written.map_err(|error| StoreError::new(Step::Put, error))?;
+    fn append(&self, bytes: &[u8], places: &mut Vec<(Name, Place)>) -> Result<(), StoreError> {
+        let end = self.lately().append(bytes.len() as u64);
+        self.write_at(bytes, end)?;
         let mut lately = self.lately();
-        for (name, from, place) in places.drain(..) {
-            let offset = offset.saturating_add(from as u64);
-            lately.new.insert(name, Place { offset, ..place });
+        for (name, place) in places.drain(..) {
+            lately.put(name, Place { offset: end.saturating_add(place.offset), ..place });
         }
-        Ok(length)
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
+        let written = self.pages.write_all_at(bytes, offset);
+        written.map_err(|error| StoreError::new(Step::Put, error))
+    }
+
+    /// Reads a page that was found to be there. Another may have been written there since.
+    fn read(&self, name: &Name, place: Option<Place>) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut place = place;
+        while let Some(found) = place {
+            let within = self.lately().reaches(found.end());
+            let mut page = vec![0; if within { found.length as usize } else { 0 }];
+            let read = self.pages.read_exact_at(&mut page, found.offset);
+            read.map_err(|error| StoreError::new(Step::Read, error))?;
+            if within && found.may_have(name, &page) {
+                return Ok(Some(page));
+            }
+            place = self.place(name)?;
+            if place == Some(found) {
+                return Err(StoreError::new(Step::Read, "the page changed after it was put there"));
+            }
+        }
+        Ok(None)
     }
 
     fn place(&self, name: &Name) -> Result<Option<Place>, StoreError> {
@@ -313,41 +332,59 @@ impl Open {
 
     fn sync(&self) -> Result<(), StoreError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = {
-            let mut lately = self.lately();
-            lately.syncing = Arc::new(std::mem::take(&mut lately.new));
-            Arc::clone(&lately.syncing)
-        };
-        let synced = self.lead_to(&new);
-        let mut lately = self.lately();
-        if synced.is_err() {
-            for (name, place) in &*new {
-                lately.new.entry(*name).or_insert(*place);
+        let new = self.lately().begin_sync();
+        let synced = self.lead_to(&new).and_then(|before| {
+            self.spoil(&before)?;
+            Ok(before)
+        });
+        let synced = match synced {
+            Ok(before) => {
+                self.lately().synced(&before);
+                Ok(())
             }
-        }
-        lately.syncing = Arc::default();
-        drop(lately);
+            Err(failed) => {
+                self.lately().not_synced();
+                Err(self.marked(failed))
+            }
+        };
         drop(turn);
         synced
     }
 
-    /// Has sled lead to these pages, and all of it on disk.
-    fn lead_to(&self, new: &Places) -> Result<(), StoreError> {
+    /// Notes that a sync failed.
+    fn marked(&self, failed: StoreError) -> StoreError {
+        let Err(error) = self.mark() else { return failed };
+        let what = format_args!("{}, and that could not be noted: {error}", failed.what);
+        StoreError::new(failed.step, what)
+    }
+
+    /// Has sled lead to these pages, and all of it on disk. Gives where it led before that.
+    fn lead_to(&self, new: &Places) -> Result<Vec<Place>, StoreError> {
         let syncing = |error| StoreError::new(Step::Sync, error);
         self.pages.sync_data().map_err(syncing)?;
-        let mut new = new.iter().peekable();
-        while let Some((name, place)) = new.next() {
-            let (home, slot) = places::home(name);
+        let (mut new, mut before) = (new.iter().peekable(), Vec::new());
+        while let Some((name, _)) = new.peek() {
+            let home = places::home(name).0;
             let mut group = self.group(&home)?;
-            group.set(slot, *place);
             while let Some((name, place)) = new.next_if(|(name, _)| places::home(name).0 == home) {
-                group.set(places::home(name).1, *place);
+                let there = group.set(places::home(name).1, *place);
+                before.extend(there.filter(|there| there != place));
             }
             let bytes = group.encode();
             caught(Step::Put, || self.places.insert(home, bytes).map(drop))?;
         }
         caught(Step::Flush, || self.places.flush().map(drop))?;
-        self.places_file.sync_data().map_err(syncing)
+        self.places_file.sync_data().map_err(syncing)?;
+        Ok(before)
+    }
+
+    /// Has whoever is led to these places find that nothing stands there.
+    fn spoil(&self, places: &[Place]) -> Result<(), StoreError> {
+        for place in places {
+            let bytes = SPOILED.get(..place.length as usize).unwrap_or(&SPOILED);
+            self.write_at(bytes, place.offset)?;
+        }
+        Ok(())
     }
 }
 
@@ -358,8 +395,35 @@ impl Drop for PageStore {
 }
 
 #[cfg(test)]
+impl PageStore {
+    /// What happens while what leads to the pages cannot be synced.
+    pub(crate) fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
+        self.while_unsynced_is(|open| &mut open.places_file, happens)
+    }
+
+    fn while_unsynced_is<T>(
+        &self,
+        which: fn(&mut Open) -> &mut File,
+        happens: impl FnOnce() -> T,
+    ) -> T {
+        let swap = |file: File| {
+            let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+            open.as_mut().map(|open| std::mem::replace(which(open), file))
+        };
+        // A file that cannot be synced.
+        let unsynced = File::options().read(true).write(true).open("/dev/null");
+        let kept = unsynced.ok().and_then(swap);
+        let happened = happens();
+        drop(kept.and_then(swap));
+        happened
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    type Ask = fn(&PageStore) -> Result<(), StoreError>;
 
     const fn name(page: u8) -> Name {
         [1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, page]
@@ -376,7 +440,15 @@ mod tests {
         put(&store, &[(1, b"first")]);
         store.sync().unwrap();
         store.close();
-        fs::remove_file(PageStore::folder(data.path()).join(PAGES_FILE)).unwrap();
+        let file = PageStore::folder(data.path()).join(PAGES_FILE);
+        let whole = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        assert!(PageStore::open(data.path()).is_err());
+        fs::write(&file, [b"OOPAGES1", &whole[8..]].concat()).unwrap();
+        assert!(PageStore::open(data.path()).is_err());
+        fs::write(&file, &whole).unwrap();
+        assert!(PageStore::open(data.path()).is_ok());
+        fs::write(&file, &whole[..7]).unwrap();
         assert!(PageStore::open(data.path()).is_err());
         PageStore::remove(data.path()).unwrap();
         let store = PageStore::open(data.path()).unwrap();
@@ -405,16 +477,17 @@ mod tests {
         store
             .on(Step::Put, |open| {
                 let place = open.place(&name(1))?.unwrap();
-                open.lately().new.insert(moved, place);
+                open.lately().put(moved, place);
                 Ok(())
             })
             .unwrap();
         assert!(store.get(&moved).is_err());
         let mut bytes = fs::read(&file).unwrap();
-        bytes[6] ^= 1;
+        let second = bytes.windows(6).position(|bytes| bytes == b"second").unwrap();
+        bytes[second + 1] ^= 1;
         fs::write(&file, &bytes).unwrap();
         assert!(store.get(&name(1)).is_err());
-        fs::write(&file, &bytes[..2]).unwrap();
+        fs::write(&file, &bytes[..10]).unwrap();
         assert!(store.get(&name(2)).is_err());
         drop(store);
         PageStore::remove(data.path()).unwrap();
@@ -446,5 +519,198 @@ mod tests {
         let store = PageStore::open(data.path()).unwrap();
         assert_eq!(store.vouched(b"one"), Ok(Some(b"yes".to_vec())));
         assert_eq!(store.vouched(b"two"), Ok(None));
+    }
+
+    #[test]
+    fn a_sync_that_fails_is_noted_whoever_asked_for_it_and_all_is_made_anew() {
+        let sync = |store: &PageStore| store.sync();
+        // Without anybody asking, when so many have gathered.
+        let gather = |store: &PageStore| {
+            let pages = (0..=NEW_MAX as u64).map(|number| {
+                let mut name = name(0);
+                name[5..].copy_from_slice(&number.to_be_bytes());
+                (name, b"page".as_slice())
+            });
+            store.put(pages).map(drop)
+        };
+        let close = |store: &PageStore| {
+            store.close();
+            Err(StoreError::new(Step::Sync, "nobody is told"))
+        };
+        let ways: [(&str, Ask); 3] = [("sync", sync), ("gather", gather), ("close", close)];
+        let files: [fn(&mut Open) -> &mut File; 2] =
+            [|open| &mut open.pages, |open| &mut open.places_file];
+        for (way, ask) in ways {
+            for (file, which) in files.into_iter().enumerate() {
+                let data = tempfile::tempdir().unwrap();
+                let store = PageStore::open(data.path()).unwrap();
+                put(&store, &[(1, b"first")]);
+                assert!(!PageStore::is_damaged(data.path()));
+                let failed = store.while_unsynced_is(which, || ask(&store));
+                assert_eq!(failed.map_err(|error| error.step), Err(Step::Sync), "{way} {file}");
+                // Whatever a later sync is told.
+                drop(store.sync());
+                drop(store);
+                assert!(PageStore::is_damaged(data.path()), "{way} {file}");
+                PageStore::remove(data.path()).unwrap();
+                let store = PageStore::open(data.path()).unwrap();
+                assert_eq!(store.get(&name(1)), Ok(None));
+                assert!(!PageStore::is_damaged(data.path()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_vouched_for_without_pages_is_not_opened() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        store.vouch(b"one", b"yes").unwrap();
+        store.close();
+        let file = PageStore::folder(data.path()).join(PAGES_FILE);
+        fs::remove_file(&file).unwrap();
+        assert!(PageStore::open(data.path()).is_err());
+        // Interrupted while it was made, there is nothing to be vouched for.
+        PageStore::remove(data.path()).unwrap();
+        drop(PageStore::open(data.path()).unwrap());
+        fs::write(&file, &FORM[..3]).unwrap();
+        drop(PageStore::open(data.path()).unwrap());
+        assert_eq!(fs::read(&file).unwrap(), FORM);
+    }
+
+    #[test]
+    fn who_is_led_to_the_bytes_that_a_page_had_before_is_told() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        let sound = |page| store.get(&name(page)).is_ok();
+        let placed = |page| store.on(Step::Read, |open| open.place(&name(page))).unwrap().unwrap();
+        let lead = |page, to| {
+            let lead = |open: &Open| {
+                let (home, slot) = places::home(&name(page));
+                let mut group = open.group(&home)?;
+                group.set(slot, to);
+                caught(Step::Put, || open.places.insert(home, group.encode()).map(drop))
+            };
+            store.on(Step::Put, lead).unwrap();
+        };
+        let all = [(1, b"first".as_slice()), (2, b"one"), (3, b"x")];
+        put(&store, &all);
+        store.sync().unwrap();
+        let before: Vec<_> = all.iter().map(|(page, _)| (*page, placed(*page))).collect();
+        assert!(before.iter().all(|(page, _)| sound(*page)));
+        put(&store, &[(1, b"second"), (2, b"two!"), (3, b"yz")]);
+        store.sync().unwrap();
+        for (page, place) in before {
+            assert!(sound(page));
+            let now = placed(page);
+            lead(page, place);
+            assert!(!sound(page), "{page}");
+            // Another page stands there.
+            lead(page, now);
+            put(&store, &[(10 + page, &vec![7; place.length as usize])]);
+            assert_eq!(placed(10 + page).offset, place.offset);
+            lead(page, place);
+            assert!(!sound(page), "{page}");
+            lead(page, now);
+            assert!(sound(page) && sound(10 + page));
+        }
+    }
+
+    #[test]
+    fn pages_that_are_put_again_and_again_take_no_more_room() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        let bytes = vec![7; 2000];
+        let mut draw = draw();
+        for round in 0..100 {
+            // A few grow each time, and the rest stays.
+            for page in 0..20 {
+                put(
+                    &store,
+                    &[(page * 11 + draw(11), &bytes[..500 + round * 10 + usize::from(page)])],
+                );
+            }
+            store.sync().unwrap();
+        }
+        let length = fs::metadata(PageStore::folder(data.path()).join(PAGES_FILE)).unwrap().len();
+        let live = |page| store.get(&name(page)).unwrap().map_or(0, |page| page.len() as u64);
+        let live: u64 = (0..220).map(live).sum();
+        assert!(live > 150_000, "{live}");
+        assert!(length < 2 * live, "{length} bytes for {live}");
+    }
+
+    /// Small numbers, the same each time.
+    fn draw() -> impl FnMut(u8) -> u8 {
+        let mut state = 88_172_645_463_325_252_u64;
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            u8::try_from(state % u64::from(below)).unwrap()
+        }
+    }
+
+    /// At every moment, as after a crash there, the disk has what was synced, or something later:
+    /// what sled had then, and of the pages' file as much of what was written since as it likes.
+    #[test]
+    fn whatever_was_written_since_a_sync_what_it_had_is_there() {
+        const PAGES: u8 = 40;
+        let (data, crashed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (folder, copy) = (PageStore::folder(data.path()), PageStore::folder(crashed.path()));
+        let store = PageStore::open(data.path()).unwrap();
+        let mut draw = draw();
+        let mut synced = Vec::new();
+        let mut file = Vec::new();
+        for step in 0..400 {
+            let length = 40 + usize::from(draw(40));
+            put(&store, &[(draw(PAGES), &vec![draw(250); length])]);
+            if step % 23 == 22 {
+                store.sync().unwrap();
+                synced = (0..PAGES).map(|page| store.get(&name(page)).unwrap()).collect();
+                file = fs::read(folder.join(PAGES_FILE)).unwrap();
+            }
+            if step % 3 != 0 || synced.is_empty() {
+                continue;
+            }
+            PageStore::remove(crashed.path()).unwrap();
+            fs::create_dir(&copy).unwrap();
+            for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+                if entry.file_type().unwrap().is_file() {
+                    fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+                }
+            }
+            // Some of the bytes written since have reached the disk.
+            let mut since = fs::read(folder.join(PAGES_FILE)).unwrap();
+            for (byte, before) in since.iter_mut().zip(&file) {
+                if *byte != *before && draw(2) == 0 {
+                    *byte = *before;
+                }
+            }
+            fs::write(copy.join(PAGES_FILE), since).unwrap();
+            let found = PageStore::open(crashed.path()).unwrap();
+            for (page, was) in (0..PAGES).zip(&synced) {
+                assert_eq!(found.get(&name(page)).as_ref(), Ok(was), "{page} after {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_about_to_read_a_page_that_moves_reads_it_where_it_is() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        put(&store, &[(1, b"first")]);
+        store.sync().unwrap();
+        let read = |open: &Open| {
+            let place = open.place(&name(1))?;
+            for page in [b"second".as_slice(), b"third"] {
+                put(&store, &[(1, page)]);
+                store.sync()?;
+                assert_eq!(open.read(&name(1), place), Ok(Some(page.to_vec())));
+            }
+            // It is found again, and is not as it was.
+            open.spoil(open.place(&name(1))?.as_slice())?;
+            assert!(open.read(&name(1), place).is_err());
+            Ok(())
+        };
+        store.on(Step::Read, read).unwrap();
     }
 }

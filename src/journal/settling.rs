@@ -44,7 +44,11 @@ impl Settler {
 
     /// Begins to do so on a thread of its own; where the system gives none, does it.
     pub(super) fn begin(&self) -> Settling {
-        let (settler, thread) = (self.clone(), thread::Builder::new().name("settling".to_owned()));
+        self.begin_on(thread::Builder::new().name("settling".to_owned()))
+    }
+
+    fn begin_on(&self, thread: thread::Builder) -> Settling {
+        let settler = self.clone();
         match thread.spawn(move || settler.settle()) {
             Ok(thread) => Settling::Begun(thread),
             Err(_) => Settling::Ended(self.settle()),
@@ -86,5 +90,45 @@ impl Settling {
                 thread.join().unwrap_or_else(panicked)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use super::*;
+    use crate::exchange::units::Sequence;
+    use crate::journal::tree::Sled;
+
+    /// A thread that wants more room than there are addresses.
+    fn none_to_be_had() -> thread::Builder {
+        thread::Builder::new().stack_size(1 << 60)
+    }
+
+    #[test]
+    fn where_no_thread_can_be_had_all_is_settled_before_anybody_goes_on() {
+        assert!(none_to_be_had().spawn(|| ()).is_err());
+        let dir = tempfile::tempdir().unwrap();
+        let (store, unsettled) = (dir.path().join("store"), dir.path().join("unsettled"));
+        let sled = Sled::open(&store).unwrap();
+        sled.insert(Sequence::new(1), b"a block that is long enough to be found").unwrap();
+        let written = || fs::read(store.join("db")).unwrap();
+        let found = |bytes: &[u8]| bytes.windows(7).any(|window| window == b"a block");
+        assert!(!found(&written()));
+
+        let file = File::open(store.join("db")).unwrap();
+        let settler = Settler::of(sled.blocks.clone(), file, unsettled.clone());
+        let mut settling = settler.begin_on(none_to_be_had());
+        assert!(matches!(settling, Settling::Ended(Ok(()))) && settling.has_ended());
+        assert_eq!(settling.end(), Ok(()));
+        assert!(found(&written()) && !unsettled.exists());
+
+        // One that cannot be synced: whoever waits for it is told so.
+        let unsynced = File::open("/dev/null").unwrap();
+        let settler = Settler::of(sled.blocks.clone(), unsynced, unsettled.clone());
+        let mut settling = settler.begin_on(none_to_be_had());
+        assert!(settling.has_ended() && unsettled.exists());
+        assert_eq!(settling.end().map_err(|failed| failed.step), Err(Step::Sync));
     }
 }

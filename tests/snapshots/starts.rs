@@ -172,17 +172,95 @@ fn history_that_is_gone_or_cannot_be_opened_is_made_anew() {
     });
 }
 
+/// sled's settings of the pages, with segments of this many bytes.
+fn sled_of(folder: &Path, segment_bytes: usize) -> sled::Db {
+    sled::Config::new().path(folder).segment_size(segment_bytes).open().unwrap()
+}
+
+/// Whatever form the folder has, and whatever it vouches for: what this version does not know is
+/// made anew.
+#[test]
+fn history_of_another_form_is_made_anew() {
+    let kept = Kept::new();
+    let folder = PageStore::folder(kept.data.path());
+    let mine: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&folder)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().unwrap().is_file())
+        .map(|entry| (entry.path(), fs::read(entry.path()).unwrap()))
+        .collect();
+    let began_anew = |change: &dyn Fn()| {
+        kept.broken(Sequence::ZERO, &["history cannot be opened", "SNAPSHOT_HISTORY"], |_| {
+            PageStore::remove(kept.data.path()).unwrap();
+            fs::create_dir(&folder).unwrap();
+            change();
+        });
+        // And is one that the next start opens.
+        let (began, seen, log) = kept.started();
+        assert_eq!((began, &seen), (Sequence::ZERO, &kept.truth));
+        assert!(!log.contains("history cannot be opened"), "{log}");
+    };
+    let copy_mine = || {
+        for (path, bytes) in &mine {
+            fs::write(path, bytes).unwrap();
+        }
+    };
+    let chain = kept.folder().read(Kind::State, kept.newer).unwrap().header().point.chain;
+    let vouch = |tree: &sled::Tree, before: &[u8]| {
+        let key = [before, &kept.newer.get().to_be_bytes()].concat();
+        tree.insert(key, &chain.0).unwrap();
+        tree.flush().unwrap();
+    };
+
+    // Pages were in sled itself, with their checksums, beside what was vouched for.
+    began_anew(&|| {
+        let sled = sled_of(&folder, 4 << 20);
+        let pages = sled.open_tree("pages").unwrap();
+        let page = [&b"a page"[..], &[1, 2, 3, 4]].concat();
+        pages.insert([1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1], page).unwrap();
+        vouch(&pages, &[0]);
+    });
+    // Of this shape, vouching and leading nowhere.
+    began_anew(&|| vouch(&sled_of(&folder, 512 << 10).open_tree("vouched").unwrap(), &[]));
+    // Of this form without its pages, and with pages as another version writes them.
+    began_anew(&|| {
+        copy_mine();
+        fs::remove_file(folder.join("pages")).unwrap();
+    });
+    began_anew(&|| {
+        copy_mine();
+        let mut pages = fs::read(folder.join("pages")).unwrap();
+        pages[7] += 1;
+        fs::write(folder.join("pages"), pages).unwrap();
+    });
+    // The pages alone, which nothing leads to.
+    kept.broken(Sequence::ZERO, &["SNAPSHOT_HISTORY"], |_| {
+        PageStore::remove(kept.data.path()).unwrap();
+        fs::create_dir(&folder).unwrap();
+        copy_mine();
+        for (path, _) in mine.iter().filter(|(path, _)| !path.ends_with("pages")) {
+            fs::remove_file(path).unwrap();
+        }
+    });
+    // As it was, all of it is used.
+    kept.broken(kept.newer, &[], |_| {
+        PageStore::remove(kept.data.path()).unwrap();
+        fs::create_dir(&folder).unwrap();
+        copy_mine();
+    });
+}
+
 /// Who reads a page that the disk has lost is told so, and the next start has it again.
 #[test]
 fn history_that_is_found_damaged_is_made_anew_by_the_next_start() {
     let kept = Kept::new();
-    let sled = sled::Config::new().path(PageStore::folder(kept.data.path()));
-    let places = sled.segment_size(512 << 10).open().unwrap().open_tree("places").unwrap();
+    let sled = sled_of(&PageStore::folder(kept.data.path()), 512 << 10);
+    let places = sled.open_tree("places").unwrap();
     // Of a user's orders.
     let (lost, _) = places.range([1]..[2]).next().unwrap().unwrap();
     places.remove(lost).unwrap().unwrap();
     places.flush().unwrap();
-    drop(places);
+    drop((places, sled));
 
     let running = start(kept.data.path(), 0);
     assert_eq!(running.engine().snapshots().sequence, kept.newer);

@@ -67,10 +67,9 @@ impl Group {
         self.0.get(slot).copied().flatten()
     }
 
-    pub(super) fn set(&mut self, slot: usize, place: Place) {
-        if let Some(there) = self.0.get_mut(slot) {
-            *there = Some(place);
-        }
+    /// Gives what was there before.
+    pub(super) fn set(&mut self, slot: usize, place: Place) -> Option<Place> {
+        self.0.get_mut(slot).and_then(|there| there.replace(place))
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -117,7 +116,8 @@ mod tests {
         let mut group = Group::default();
         for slot in [0, 3, 15] {
             let place = Place::of(&[7; NAME_BYTES], &vec![1; slot * 100]).unwrap();
-            group.set(slot, Place { offset: u64::MAX - slot as u64, ..place });
+            let before = group.set(slot, Place { offset: u64::MAX - slot as u64, ..place });
+            assert_eq!(before, None);
         }
         let mut bytes = group.encode();
         assert_eq!(Group::decode(&bytes), Ok(group));
