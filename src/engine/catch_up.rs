@@ -156,7 +156,6 @@ mod tests {
     use parking_lot::RwLock;
 
     use super::*;
-    use crate::engine::bell::Ringing;
     use crate::engine::sequencer::Sequencer;
     use crate::engine::start::StartError;
     use crate::exchange::command::{Command, Record};
@@ -212,14 +211,11 @@ mod tests {
         let (journal, read_model) = (journal(), ReadModel::on(history));
         let read_model = Arc::new(RwLock::new(read_model));
         let (durable, blocks) = bounded(1);
-        let bell = Arc::default();
-        let durable = Ringing::new(durable, Arc::clone(&bell));
         let (halt, due, meter) = (Arc::new(Halt::default()), Arc::default(), Arc::default());
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
             trials: crossbeam_channel::never(),
-            bell,
             held: None,
             replayed: journal.head().sequence,
             projector: Projector::new(Arc::clone(&read_model), None),

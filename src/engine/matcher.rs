@@ -5,12 +5,11 @@
 //! exchange as it stands.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crossbeam_channel::{Receiver, TryRecvError};
+use crossbeam_channel::{Receiver, select};
 
 use super::TRIAL_MEETS_MAX;
-use super::bell::Bell;
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
@@ -28,19 +27,6 @@ use crate::journal::replay::{Replayer, Stop};
 /// Effects that a record has on the whole, or more: room that is asked for at once.
 const EFFECTS_USUAL: usize = 4;
 
-/// How often the matcher looks whether anything comes any more.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// What the matcher does next.
-enum Next {
-    /// Applies a block.
-    Block(Sequenced),
-    /// Holds a trial, to answer it.
-    Trial(Trial),
-    /// Ends: no block will come.
-    End,
-}
-
 /// The matcher's state.
 #[derive(Debug)]
 pub struct Matcher {
@@ -50,8 +36,6 @@ pub struct Matcher {
     pub blocks: Receiver<Sequenced>,
     /// What is only tried comes from here.
     pub trials: Receiver<Trial>,
-    /// Rings when anything comes.
-    pub bell: Arc<Bell>,
     /// A trial that waits for what is due to be journaled, as the command itself would.
     pub held: Option<Trial>,
     /// Results go here.
@@ -73,38 +57,21 @@ impl Matcher {
         if !self.catch_up() {
             return self.replayer;
         }
-        let mut trials_first = false;
+        let none = crossbeam_channel::never();
         loop {
-            let goes_on = match self.bell.wait(LOOK_EVERY, || self.next(trials_first)) {
-                Some(Next::Block(sequenced)) => self.apply(sequenced),
-                Some(Next::Trial(trial)) => {
-                    self.held = Some(trial);
-                    true
+            let trials = if self.held.is_none() { &self.trials } else { &none };
+            // Of two that are ready either may be taken, so neither waits for ever.
+            select! {
+                recv(self.blocks) -> sequenced => {
+                    let Ok(sequenced) = sequenced else { return self.replayer };
+                    if !self.apply(sequenced) {
+                        return self.replayer;
+                    }
                 }
-                Some(Next::End) => false,
-                None => true,
-            };
-            if !goes_on {
-                return self.replayer;
+                recv(trials) -> trial => self.held = trial.ok(),
             }
-            // Of two that are ready each is taken in turn, so neither waits for ever.
-            trials_first = !trials_first;
             self.try_held();
         }
-    }
-
-    /// What there is to do, if anything.
-    fn next(&self, trials_first: bool) -> Option<Next> {
-        let block = || match self.blocks.try_recv() {
-            Ok(sequenced) => Some(Next::Block(sequenced)),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Next::End),
-        };
-        let trial = || match &self.held {
-            None => self.trials.try_recv().ok().map(Next::Trial),
-            Some(_) => None,
-        };
-        if trials_first { trial().or_else(block) } else { block().or_else(trial) }
     }
 
     /// Answers the trial that waits, unless something is due: the sequencer journals that before
@@ -239,7 +206,6 @@ mod tests {
             replayer: Replayer::new(),
             blocks,
             trials: crossbeam_channel::never(),
-            bell: Arc::default(),
             held: None,
             replayed: Sequence::ZERO,
             projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),

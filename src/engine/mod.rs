@@ -12,7 +12,6 @@ pub mod gathering;
 pub mod histogram;
 pub mod meter;
 pub mod mailbox;
-pub mod bell;
 pub mod pending;
 mod room;
 pub mod due;
@@ -33,7 +32,7 @@ pub mod past;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::TrySendError;
+use crossbeam_channel::{Sender, TrySendError};
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
@@ -46,7 +45,6 @@ use crate::exchange::trial::several::KeyedStep;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 
-use bell::Ringing;
 use gathering::Gathering;
 use halt::{Halt, HaltReason};
 use meter::Meter;
@@ -75,9 +73,9 @@ pub struct Engine(Arc<Reached>);
 /// What a handle reaches.
 #[derive(Debug)]
 struct Reached {
-    intake: Ringing<Intake>,
+    intake: Sender<Intake>,
     room: Room,
-    trials: Ringing<Trial>,
+    trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
     shown: Arc<Shown>,
     halt: Arc<Halt>,
@@ -181,7 +179,7 @@ impl Engine {
     pub fn ask_several(&self, gathering: &mut Gathering, mut asked: Vec<Asked>) {
         let all = asked.len();
         let (gathered, place) = gathering.places(all);
-        let room = self.0.room.take(all, self.0.intake.waiting());
+        let room = self.0.room.take(all, self.0.intake.len());
         asked.truncate(room.commands());
         let mut rest = all.saturating_sub(asked.len());
         let mut refused = Refusal::Overloaded;
@@ -279,7 +277,7 @@ impl Engine {
 
     /// How many commands wait for the sequencer.
     pub fn intake_waiting(&self) -> usize {
-        self.0.intake.waiting().saturating_add(self.0.room.taken())
+        self.0.intake.len().saturating_add(self.0.room.taken())
     }
 
     /// What the engine's stations tell of their work.

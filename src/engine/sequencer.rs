@@ -6,9 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, SendError, TryRecvError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
 
-use super::bell::{Bell, Ringing};
 use super::clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
@@ -45,9 +44,7 @@ pub struct Sequencer<J> {
     /// Commands come from here.
     pub intake: Receiver<Intake>,
     /// Durable blocks go here.
-    pub blocks: Ringing<Sequenced>,
-    /// Rings when a command comes.
-    pub bell: Arc<Bell>,
+    pub blocks: Sender<Sequenced>,
     /// What is due.
     pub due: Arc<DueBoard>,
     /// Why to stop.
@@ -184,7 +181,7 @@ impl<J: Journal> Sequencer<J> {
     pub fn new(
         journal: J,
         intake: Receiver<Intake>,
-        blocks: Ringing<Sequenced>,
+        blocks: Sender<Sequenced>,
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
@@ -193,7 +190,6 @@ impl<J: Journal> Sequencer<J> {
             journal,
             intake,
             blocks,
-            bell: Arc::default(),
             due,
             halt,
             meter,
@@ -236,34 +232,31 @@ impl<J: Journal> Sequencer<J> {
                 Ok(left) => carried = left,
                 Err(reason) => {
                     self.halt.halt(reason);
-                    self.refuse_the_rest(reason);
                     break;
                 }
             }
+        }
+        if let Some(reason) = self.halt.reason() {
+            self.refuse_the_rest(reason);
         }
         self.journal
     }
 
     /// Waits for the first record of the next block: a command, or something due. `None` when
-    /// there will be no more.
+    /// there will be no more, or the engine has halted: blocks on their way are nobody's then.
     fn wait(&mut self) -> Option<Waiting> {
-        while !self.stopping {
+        while !self.stopping && self.halt.reason().is_none() {
             if self.due.wants_clock(self.now(), self.last_clock) {
                 return Some(Waiting::Clock);
             }
-            let came = self.bell.wait(DUE_CHECK_EVERY, || match self.intake.try_recv() {
-                Err(TryRecvError::Empty) => None,
-                came => Some(came.ok()),
-            });
-            match came {
-                Some(Some(intake)) => {
+            match self.intake.recv_timeout(DUE_CHECK_EVERY) {
+                Ok(intake) => {
                     if let Some(waiting) = self.admit(intake) {
                         return Some(waiting);
                     }
                 }
-                // Nobody can ask for anything any more.
-                Some(None) => return None,
-                None => {}
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
         None
@@ -412,6 +405,8 @@ pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot::error::TryRecvError;
+
     use super::*;
     use crate::engine::gathering::Gathering;
     use crate::engine::room::Room;
@@ -490,5 +485,33 @@ mod tests {
             answers.each().map(Result::unwrap_err).collect::<Vec<_>>(),
             [Refusal::Stopping; 3]
         );
+    }
+
+    /// A block that is durable when the engine halts is applied by nobody: its callers must not
+    /// wait for ever.
+    #[test]
+    fn whoever_waits_when_the_engine_halts_is_let_go() {
+        const LONG: Duration = Duration::from_secs(20);
+        let (intake, commands) = crossbeam_channel::bounded(4);
+        let (blocks, durable) = crossbeam_channel::bounded(4);
+        let halt = Arc::new(Halt::default());
+        let (due, meter) = Default::default();
+        let journal = crate::journal::memory::MemoryJournal::new();
+        let sequencer = Sequencer::new(journal, commands, blocks, due, Arc::clone(&halt), meter);
+        let ends = std::thread::spawn(move || drop(sequencer.run()));
+        let (reply, mut answer) = ReplySlot::new(None);
+        let began = Instant::now();
+        let asked = Pending { asked: order(0), reply, since: began };
+        intake.send(Intake::Command(asked)).unwrap();
+        while durable.is_empty() && began.elapsed() < LONG {
+            std::thread::yield_now();
+        }
+        // The matcher ends with the block in its queue, and nobody may ask for anything more.
+        halt.halt(HaltReason::ThreadDied("matcher"));
+        drop(durable);
+        while !ends.is_finished() && began.elapsed() < LONG {
+            std::thread::yield_now();
+        }
+        assert!(answer.try_recv().is_err_and(|error| error == TryRecvError::Closed));
     }
 }

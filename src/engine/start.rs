@@ -10,7 +10,6 @@ use crossbeam_channel::{Sender, bounded};
 use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
-use super::bell::{Bell, Ringing};
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
@@ -220,15 +219,10 @@ fn replayed<J: Journal + 'static>(
     due.post(replayer.exchange().next_due(), began);
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
-    let bells: [Arc<Bell>; 2] = Default::default();
-    let [of_sequencer, of_matcher] = &bells;
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
     let (trials, trials_asked) = bounded(TRIALS_MAX);
     let (tells, told) = bounded(1);
-    let intake = Ringing::new(intake, Arc::clone(of_sequencer));
-    let durable = Ringing::new(durable, Arc::clone(of_matcher));
-    let trials = Ringing::new(trials, Arc::clone(of_matcher));
 
     let projector = Projector::new(Arc::clone(&read_model), history.cloned());
     let shown = Arc::clone(&projector.shown);
@@ -236,7 +230,6 @@ fn replayed<J: Journal + 'static>(
         replayer,
         blocks,
         trials: trials_asked,
-        bell: Arc::clone(of_matcher),
         held: None,
         replayed: journal.head().sequence,
         projector,
@@ -247,7 +240,6 @@ fn replayed<J: Journal + 'static>(
     let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD);
     let (stop, counts) = (Arc::clone(&halt), Arc::clone(&meter));
     let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, counts);
-    sequencer.bell = Arc::clone(of_sequencer);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {
