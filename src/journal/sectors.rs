@@ -33,11 +33,6 @@ impl Sectors {
         }
     }
 
-    /// A sector of zeros that waits.
-    pub(super) fn nothing() -> Sectors {
-        Sectors { filled: SECTOR_BYTES, ..Sectors::of(SECTOR_BYTES) }
-    }
-
     /// Bytes that wait.
     pub(super) const fn waiting(&self) -> usize {
         self.filled.saturating_sub(self.written)

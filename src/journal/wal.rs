@@ -13,13 +13,15 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::block::{self, Block, RawBlock};
+use super::block::{self, Block, MAGIC, RawBlock};
 use super::marker::Witness;
 use super::sectors::{SECTOR_BYTES, Sectors};
 use crate::exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders, which the store takes to disk in a few milliseconds.
 const HALF_BYTES: usize = 1 << 20;
+/// Written over the beginning of a half that is to hold nothing.
+const NOTHING: [u8; MAGIC.len()] = [0; MAGIC.len()];
 
 const _: () = assert!(HALF_BYTES >= block::BLOCK_BYTES_MAX);
 // The last sector of a half, filled with zeros, ends with it.
@@ -78,11 +80,19 @@ impl Wal {
     /// # Errors
     /// The system's. Parts may have been written.
     pub fn write(&mut self) -> io::Result<()> {
-        let file = self.direct.as_ref().unwrap_or(&self.file);
         let count = self.waiting.waiting();
         let (before, whole) = self.waiting.whole();
-        let place = self.half.saturating_add(self.used.saturating_sub(before));
-        file.write_all_at(whole, wide(place))?;
+        let place = wide(self.half.saturating_add(self.used.saturating_sub(before)));
+        let direct = self.direct.as_ref().map(|direct| direct.write_all_at(whole, place));
+        match direct {
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => {
+                // Not here after all: it is written as any other file.
+                self.direct = None;
+                self.file.write_all_at(whole, place)?;
+            }
+            Some(written) => written?,
+            None => self.file.write_all_at(whole, place)?,
+        }
         self.used = self.used.saturating_add(count);
         self.waiting.wrote();
         Ok(())
@@ -102,27 +112,12 @@ impl Wal {
     /// The system's.
     pub fn clear(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
-        for half in [0, HALF_BYTES] {
-            // The beginning of the file is written always: here it shows what the system takes.
-            if half == 0 || wide(half) < length {
-                self.write_nothing(half)?;
-            }
+        for half in [0, HALF_BYTES].into_iter().map(wide).filter(|half| *half < length) {
+            self.file.write_all_at(&NOTHING, half)?;
         }
         (self.half, self.used) = (0, 0);
         self.waiting.clear();
         self.sync()
-    }
-
-    fn write_nothing(&mut self, half: usize) -> io::Result<()> {
-        let mut nothing = Sectors::nothing();
-        let (_, nothing) = nothing.whole();
-        if let Some(direct) = &self.direct {
-            match direct.write_all_at(nothing, wide(half)) {
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
-                written => return written,
-            }
-        }
-        self.file.write_all_at(nothing, wide(half))
     }
 }
 
