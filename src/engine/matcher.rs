@@ -176,10 +176,12 @@ pub(super) fn apply<S: Seal>(
 mod tests {
     use crossbeam_channel::bounded;
     use parking_lot::RwLock;
+    use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::pending::ReplySlot;
+    use crate::engine::pending::{ReplySlot, ToldAll};
     use crate::exchange::command::{Command, Record};
+    use crate::exchange::ids::UserNo;
     use crate::exchange::invariant::Broken;
     use crate::exchange::results::{Results, ResultsHash};
     use crate::exchange::units::{Sequence, TimeMs};
@@ -239,5 +241,31 @@ mod tests {
         let differs = HaltReason::ResultsDiffer(differs);
         let told = halted_by(&[Results::NONE, other]);
         assert_eq!(told, (Refusal::OutcomeUnknown(differs), Some(differs)));
+    }
+
+    #[test]
+    fn trials_that_wait_when_the_matcher_ends_are_let_go() {
+        let (blocks, halt) = (crossbeam_channel::bounded(0).1, Arc::new(Halt::default()));
+        let (asks, trials) = crossbeam_channel::unbounded();
+        let (shows, mut told): (Vec<_>, Vec<_>) =
+            (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
+        for shows in shows {
+            let told: ToldAll = Box::new(move |_, _| drop(shows));
+            asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), told }).unwrap();
+        }
+        let matcher = Matcher {
+            replayer: Replayer::new(),
+            blocks,
+            trials,
+            held: None,
+            replayed: Sequence::ZERO,
+            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
+            due: Arc::default(),
+            halt,
+            meter: Arc::default(),
+        };
+        matcher.run();
+        assert!(told.iter_mut().all(|told| told.try_recv() == Err(TryRecvError::Closed)));
+        drop(asks);
     }
 }

@@ -252,6 +252,9 @@ impl Engine {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
+        if self.0.trials.len() >= TRIALS_MAX {
+            return Err(Refusal::Overloaded);
+        }
         match self.0.trials.try_send(trial) {
             Ok(()) => seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken())),
             Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
@@ -23,7 +23,7 @@ use super::restore::{self, Pages, Restored};
 use super::room::Room;
 use super::sequencer::Sequencer;
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX, Reached, TRIALS_MAX};
+use super::{Engine, INTAKE_MAX, Reached};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -221,7 +221,9 @@ fn replayed<J: Journal + 'static>(
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = bounded(INTAKE_MAX);
     let (durable, blocks) = bounded(BLOCKS_MAX);
-    let (trials, trials_asked) = bounded(TRIALS_MAX);
+    // Whoever puts one in counts them: a bounded queue would keep what waits in it, and whoever
+    // waits for that, after the matcher's end.
+    let (trials, trials_asked) = unbounded();
     let (tells, told) = bounded(1);
 
     let projector = Projector::new(Arc::clone(&read_model), history.cloned());

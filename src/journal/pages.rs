@@ -252,8 +252,11 @@ impl Open {
     }
 
     fn mark(&self) -> Result<(), StoreError> {
-        let made = File::create(&self.damaged);
-        made.map(drop).map_err(|error| StoreError::new(Step::Mark, error))
+        let made = || {
+            File::create(&self.damaged)?.sync_all()?;
+            self.damaged.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        made().map_err(|error| StoreError::new(Step::Mark, error))
     }
 
     fn put<'a>(&self, pages: impl Iterator<Item = (Name, &'a [u8])>) -> Result<u64, StoreError> {
@@ -275,8 +278,12 @@ impl Open {
             }
         }
         self.append(&bytes, &mut places)?;
-        let gathered = self.lately().count();
-        if gathered > NEW_MAX {
+        let full = {
+            let lately = self.lately();
+            // After a failure nothing is synced any more, and whoever starts next makes all anew.
+            lately.count() > NEW_MAX && !lately.failed()
+        };
+        if full {
             self.sync()?;
         }
         Ok(written)
@@ -332,6 +339,10 @@ impl Open {
 
     fn sync(&self) -> Result<(), StoreError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.lately().failed() {
+            // The system tells of a failure once: what a second try says means nothing.
+            return Err(StoreError::new(Step::Sync, "an earlier sync failed"));
+        }
         let new = self.lately().begin_sync();
         let synced = self.lead_to(&new).and_then(|before| {
             self.spoil(&before)?;
@@ -453,6 +464,20 @@ mod tests {
         PageStore::remove(data.path()).unwrap();
         let store = PageStore::open(data.path()).unwrap();
         assert_eq!(store.get(&name(1)), Ok(None));
+    }
+
+    /// Sled may lead to what such a sync gave it: nobody may write there.
+    #[test]
+    fn after_a_sync_that_failed_no_room_is_free_and_no_other_sync_succeeds() {
+        let data = tempfile::tempdir().unwrap();
+        let store = PageStore::open(data.path()).unwrap();
+        put(&store, &[(1, b"first")]);
+        assert!(store.while_unsynced(|| store.sync()).is_err());
+        put(&store, &[(1, b"second")]);
+        put(&store, &[(2, b"other")]);
+        assert!(store.sync().is_err());
+        assert_eq!(store.get(&name(1)), Ok(Some(b"second".to_vec())));
+        assert_eq!(store.get(&name(2)), Ok(Some(b"other".to_vec())));
     }
 
     #[test]

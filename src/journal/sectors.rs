@@ -42,11 +42,18 @@ impl Sectors {
     #[must_use]
     pub(super) fn put(&mut self, bytes: &[u8]) -> bool {
         let from = self.begins.saturating_add(self.filled);
+        let filled = self.filled.saturating_add(bytes.len());
+        // The sector that they end in must have room too.
+        let whole = self.begins.saturating_add(filled.next_multiple_of(SECTOR_BYTES));
         let to = from.saturating_add(bytes.len());
-        let Some(room) = self.bytes.get_mut(from..to) else { return false };
-        room.copy_from_slice(bytes);
-        self.filled = self.filled.saturating_add(bytes.len());
-        true
+        match self.bytes.get_mut(..whole).and_then(|whole| whole.get_mut(from..to)) {
+            None => false,
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled = filled;
+                true
+            }
+        }
     }
 
     /// What is to be written from the last sector's beginning on, and how far before the bytes that

@@ -19,13 +19,15 @@ pub(super) struct Lately {
     /// On their way to sled.
     syncing: Arc<Places>,
     rooms: Rooms,
+    /// Whether a sync failed: where sled leads then is not known, so no room is free any more.
+    failed: bool,
 }
 
 impl Lately {
     /// Nothing yet, with a file of so many bytes.
     pub(super) fn of(end: u64) -> Lately {
         let (new, syncing, rooms) = (Places::new(), Arc::default(), Rooms::default());
-        Lately { end, new, syncing, rooms }
+        Lately { end, new, syncing, rooms, failed: false }
     }
 
     /// Where a page was put lately.
@@ -65,7 +67,14 @@ impl Lately {
 
     /// Frees the room of a page that nothing on disk leads to.
     pub(super) fn free(&mut self, place: &Place) {
-        self.rooms.free(place.offset, u64::from(place.length));
+        if !self.failed {
+            self.rooms.free(place.offset, u64::from(place.length));
+        }
+    }
+
+    /// Whether a sync failed.
+    pub(super) const fn failed(&self) -> bool {
+        self.failed
     }
 
     /// Gives the places that are only here, to have sled lead to them.
@@ -84,6 +93,7 @@ impl Lately {
 
     /// Keeps them: sled may lead to some of them.
     pub(super) fn not_synced(&mut self) {
+        (self.failed, self.rooms) = (true, Rooms::default());
         for (name, place) in &*std::mem::take(&mut self.syncing) {
             self.new.entry(*name).or_insert(*place);
         }

@@ -148,6 +148,7 @@ impl Leaf {
     /// Takes away what is after so many bytes.
     pub(super) fn cut(&mut self, length: usize) {
         self.rows.truncate(length);
+        self.rows.shrink_to(room_for(length));
     }
 
     /// Room for so many bytes.
