@@ -74,6 +74,7 @@ impl Subject for MarketId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::units::TimeMs;
 
     const ANN: Holder = Holder { user: UserNo(1), key: KeyNo(1), role: Role::Trader };
     const BOB: Holder = Holder { user: UserNo(2), key: KeyNo(2), role: Role::Trader };
@@ -96,5 +97,16 @@ mod tests {
         assert_eq!(directory.holder(hash, now, || Err("revoked")), Err("revoked"));
         assert_eq!(directory.holder(other, then, || Ok::<_, ()>(BOB)), Ok(BOB));
         assert_eq!(directory.holder(hash, then, || Err("looked up")), Err("looked up"));
+    }
+
+    #[test]
+    fn a_market_is_looked_up_until_it_is_known() {
+        let directory = Directory::default();
+        let [one, other] =
+            [1, 2].map(|no| MarketId::derive(TimeMs::default(), Sequence::new(no), 0));
+        assert_eq!(directory.market(one, || Err("unknown")), Err("unknown"));
+        assert_eq!(directory.market(one, || Ok::<_, ()>(MarketNo(7))), Ok(MarketNo(7)));
+        assert_eq!(directory.market(one, || Err("looked up")), Ok(MarketNo(7)));
+        assert_eq!(directory.market(other, || Err("looked up")), Err("looked up"));
     }
 }

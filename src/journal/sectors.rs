@@ -33,6 +33,13 @@ impl Sectors {
         }
     }
 
+    /// The same where no sector may begin.
+    #[cfg(test)]
+    pub(super) fn askew(bytes: usize) -> Sectors {
+        let sectors = Sectors::of(bytes);
+        Sectors { begins: sectors.begins.saturating_add(1) % SECTOR_BYTES, ..sectors }
+    }
+
     /// Bytes that wait.
     pub(super) const fn waiting(&self) -> usize {
         self.filled.saturating_sub(self.written)
@@ -89,6 +96,11 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         /// Whatever is put in whatever pieces, a file that is written in whole sectors ends up with
         /// just that, and memory and places are such as the system wants.
         #[test]

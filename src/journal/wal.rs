@@ -3,7 +3,7 @@
 //! store is given it too, and takes it to disk behind everybody's back, many blocks at a time.
 //!
 //! It is written past the system's cache of pages where the file system lets one: nobody reads it
-//! but a start, and the copy costs a fifth of a commit.
+//! but a start, and the copy costs time (`benches/PROFILE.md`).
 //!
 //! Two halves are filled in turn. A half is written over only when the store has on disk what
 //! stands in it, so that together they hold all that the store may still lack.
@@ -304,6 +304,25 @@ mod tests {
             }
         }
         assert!(begun > 0 && caught_up > 0 && refused > 0, "{begun} {caught_up} {refused}");
+    }
+
+    /// What a disk's file system says of memory where no sector begins, others say of all of it.
+    #[test]
+    fn where_nothing_may_be_written_past_the_cache_it_is_written_as_ever() {
+        let data = tempfile::tempdir().unwrap();
+        let path = data.path().join(WAL_FILE);
+        let mut wal = Wal { waiting: Sectors::askew(HALF_BYTES), ..Wal::open(&path).unwrap() };
+        let (mut blocks, mut head) = (Vec::new(), Head::START);
+        for text_bytes in [10, 50_000, 30_000, 10] {
+            let block = block_after(&head, text_bytes);
+            wal.put(block.bytes()).unwrap();
+            wal.write().unwrap();
+            head = block.head();
+            blocks.push(block.hash());
+        }
+        wal.sync().unwrap();
+        let held = read(&path).unwrap();
+        assert!(held.iter().map(Block::hash).eq(blocks));
     }
 
     #[test]

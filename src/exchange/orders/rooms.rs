@@ -72,8 +72,11 @@ mod tests {
                 rooms = rooms.clone();
             }
         }
-        *rooms.get_mut(ROOM).unwrap() = 0;
-        let expected = (0..ROOM * 3 + 7).map(|index| if index == ROOM { 0 } else { index });
+        for changed in [ROOM, ROOM + 700] {
+            *rooms.get_mut(changed).unwrap() = 0;
+        }
+        let changed = |index| [ROOM, ROOM + 700].contains(&index);
+        let expected = (0..ROOM * 3 + 7).map(|index| if changed(index) { 0 } else { index });
         assert!(rooms.iter().copied().eq(expected.clone()));
         for (index, expected) in expected.enumerate() {
             assert_eq!(rooms.get(index), Some(&expected));

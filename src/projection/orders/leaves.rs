@@ -290,11 +290,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_plain_order_takes_few_bytes_and_those_that_went_leave_none() {
-        let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
-        let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
-        let plain = |n: u64| Standing {
+    fn plain(n: u64) -> Standing {
+        Standing {
             user: USER,
             market: MarketNo(99),
             wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
@@ -307,7 +304,26 @@ mod tests {
             updated_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
             place: u32::try_from(n).unwrap(),
             fills: Chain::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn leaves_too_far_apart_to_be_joined_stay_as_they_are() {
+        let mut desk = Desk::new();
+        let orders = [1, 1 << 31, (1 << 32) + 5].map(|no| (OrderNo(Sequence::new(no)), plain(3)));
+        let (older, newer) = orders.split_at(1);
+        let leaves = [older, newer].map(|orders| leaf_of(orders, &mut desk).unwrap());
+        let mut leaves = Leaves(leaves.into());
+        // The first of the newer ones is near enough.
+        assert_eq!(leaves.join(0, USER, &mut desk), Some(()));
+        let all: Vec<_> = leaves.before(USER, OrderNo(Sequence::new(u64::MAX))).collect();
+        assert!(all.into_iter().eq(orders.into_iter().rev()));
+    }
+
+    #[test]
+    fn a_plain_order_takes_few_bytes_and_those_that_went_leave_none() {
+        let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
+        let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
         let kept = |leaves: &Leaves| {
             let leaf_bytes = leaves.0.capacity() * size_of::<Leaf>();
             leaf_bytes + leaves.0.iter().map(Leaf::room).sum::<usize>()
