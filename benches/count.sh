@@ -2,7 +2,7 @@
 # Instructions a command, as callgrind counts them: repeatable on any machine, however busy.
 # Usage: benches/count.sh [ROW..]     rows as in benches/core/main.rs; default: book flow zipf
 # SHA-256 counts many times what it costs, because valgrind has no instructions for it: compare rows
-# that hash (results, read, replay) with themselves only.
+# that hash (results, read, replay, door-*) with themselves only: 6,900 of a door's are for the key.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- book flow zipf

@@ -1,6 +1,7 @@
 //! What one command costs, part by part, on one thread without a disk: the book alone, the exchange
 //! on real flow, the same with its results hashed, a journal of it read, and replayed, 100,000
-//! markets; folding for readers; and the memory of a resting order and of a quiet market.
+//! markets; folding for readers; what the door does for a request; and the memory of a resting
+//! order and of a quiet market.
 //!
 //! `cargo bench --bench core [-- ROW..]`. Every row is a process of its own: allocations of one
 //! must not help the next. `-- once ROW` runs a row's commands once, for `benches/count.sh`.
@@ -9,6 +10,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
 mod book;
+mod door;
 mod fold;
 mod memory;
 mod mix;
@@ -34,7 +36,7 @@ use openoutcry::journal::replay::{self, Replayer};
 use mix::Script;
 
 /// Rows in the order in which they are printed.
-const ROWS: [&str; 11] = [
+const ROWS: [&str; 16] = [
     "book",
     "flow",
     "results",
@@ -44,6 +46,11 @@ const ROWS: [&str; 11] = [
     "folding",
     "folding-zipf",
     "folding-batches",
+    "door-place",
+    "door-batch",
+    "door-depth",
+    "door-markets",
+    "door-orders",
     "resting",
     "quiet",
 ];
@@ -103,7 +110,12 @@ fn measure(row: &str, runs: usize) {
         "folding-batches" => fold::fold(row, runs, &mix::batches()),
         "resting" => memory::resting(),
         "quiet" => memory::quiet(),
-        unknown => panic!("no row is called {unknown}"),
+        row => {
+            let asked =
+                row.strip_prefix("door-").unwrap_or_else(|| panic!("no row is called {row}"));
+            let (commands, took) = door::answered(asked, runs);
+            tell(row, commands, took);
+        }
     }
 }
 
@@ -190,8 +202,13 @@ fn repeat<V>(
                 .map_or(elapsed, |(after, before)| after.saturating_sub(before)),
         );
     }
+    tell(row, commands, took);
+}
+
+/// Prints what a row's commands took, run by run.
+fn tell(row: &str, commands: usize, mut took: Vec<Duration>) {
     took.sort_unstable();
-    let (best, middle) = (took[0], took[runs / 2]);
+    let (best, middle) = (took[0], took[took.len() / 2]);
     let commands = u32::try_from(commands).expect("a count");
     let picos = |took: Duration| took.as_nanos() * 1000 / u128::from(commands);
     let rate = |took: Duration| 1_000_000_000 / picos(took).max(1);

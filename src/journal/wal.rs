@@ -321,8 +321,8 @@ mod tests {
             blocks.push(block.hash());
         }
         wal.sync().unwrap();
-        let held = read(&path).unwrap();
-        assert!(held.iter().map(Block::hash).eq(blocks));
+        let blocks_there = read(&path).unwrap();
+        assert!(blocks_there.iter().map(Block::hash).eq(blocks));
     }
 
     #[test]
