@@ -32,7 +32,7 @@ pub mod past;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::{Sender, TrySendError};
+use crossbeam_channel::Sender;
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
@@ -55,7 +55,8 @@ use shown::Shown;
 use snapshotter::{SnapshotBoard, SnapshotStatus};
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
-/// worth: more would only make the wait longer than clients wait.
+/// worth: more would only make the wait longer than clients wait. Callers who come at the same
+/// instant may exceed it by as many as there are.
 pub const INTAKE_MAX: usize = 8_192;
 
 /// Trials that may wait for the matcher; the next is refused at once. Few, because between two
@@ -196,15 +197,10 @@ impl Engine {
         if let Some(reason) = self.0.halt.reason() {
             return Err(Refusal::JournalUnavailable(reason));
         }
-        // The queue's own bound counts each thing in it once.
-        if self.0.room.taken() > 0 && self.intake_waiting() >= INTAKE_MAX {
+        if self.intake_waiting() >= INTAKE_MAX {
             return Err(Refusal::Overloaded);
         }
-        match self.0.intake.try_send(intake) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
-            Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
-        }
+        self.0.intake.send(intake).map_err(|_| self.0.halt.not_taken())
     }
 
     /// Says what a command would do now, without doing it: nothing is journaled or changed. `tell`
@@ -255,11 +251,8 @@ impl Engine {
         if self.0.trials.len() >= TRIALS_MAX {
             return Err(Refusal::Overloaded);
         }
-        match self.0.trials.try_send(trial) {
-            Ok(()) => seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken())),
-            Err(TrySendError::Full(_)) => Err(Refusal::Overloaded),
-            Err(TrySendError::Disconnected(_)) => Err(self.0.halt.not_taken()),
-        }
+        self.0.trials.send(trial).map_err(|_| self.0.halt.not_taken())?;
+        seen.await.unwrap_or_else(|_| Err(self.0.halt.not_taken()))
     }
 
     /// The read model at one moment. Held only briefly: the projector waits for readers.

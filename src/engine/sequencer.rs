@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded};
 
 use super::clock;
 use super::due::DueBoard;
@@ -35,6 +35,12 @@ pub struct Sequenced {
     pub block: Durable<Block>,
     /// Reply slots, one a record; empty when nobody waits for any of them.
     pub replies: Vec<Option<ReplySlot>>,
+}
+
+/// The way to a sequencer. Whoever puts something in counts what waits: a bounded queue would keep
+/// what comes in just before the sequencer's end, and whoever waits for that.
+pub fn intake() -> (Sender<Intake>, Receiver<Intake>) {
+    unbounded()
 }
 
 /// The sequencer's state.
@@ -487,12 +493,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn whoever_comes_after_the_end_was_asked_for_is_let_go() {
+        let (intake, commands) = intake();
+        let blocks = crossbeam_channel::bounded(4).0;
+        let (due, halt, meter) = Default::default();
+        let journal = crate::journal::memory::MemoryJournal::new();
+        let sequencer = Sequencer::new(journal, commands, blocks, due, halt, meter);
+        intake.send(Intake::Stop).unwrap();
+        let (reply, mut answer) = ReplySlot::new(None);
+        let asked = Pending { asked: order(0), reply, since: Instant::now() };
+        intake.send(Intake::Command(asked)).unwrap();
+        assert_eq!(sequencer.run().head(), &Head::START);
+        assert_eq!(answer.try_recv().unwrap_err(), TryRecvError::Closed);
+    }
+
     /// A block that is durable when the engine halts is applied by nobody: its callers must not
     /// wait for ever.
     #[test]
     fn whoever_waits_when_the_engine_halts_is_let_go() {
         const LONG: Duration = Duration::from_secs(20);
-        let (intake, commands) = crossbeam_channel::bounded(4);
+        let (intake, commands) = intake();
         let (blocks, durable) = crossbeam_channel::bounded(4);
         let halt = Arc::new(Halt::default());
         let (due, meter) = Default::default();

@@ -21,9 +21,9 @@ use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::{self, Pages, Restored};
 use super::room::Room;
-use super::sequencer::Sequencer;
+use super::sequencer::{self, Sequencer};
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, INTAKE_MAX, Reached};
+use super::{Engine, Reached};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -219,10 +219,9 @@ fn replayed<J: Journal + 'static>(
     due.post(replayer.exchange().next_due(), began);
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
-    let (intake, commands) = bounded(INTAKE_MAX);
+    let (intake, commands) = sequencer::intake();
     let (durable, blocks) = bounded(BLOCKS_MAX);
-    // Whoever puts one in counts them: a bounded queue would keep what waits in it, and whoever
-    // waits for that, after the matcher's end.
+    // As the intake: a bounded queue would keep what waits in it after the matcher's end.
     let (trials, trials_asked) = unbounded();
     let (tells, told) = bounded(1);
 
