@@ -24,7 +24,9 @@ impl CursorPage {
         let before = form.query("cursor", |text| match text {
             "" => Ok(None),
             // To clients it is opaque; a number that no list has reached shows the newest.
-            _ => parse::digits(text).map(Some),
+            _ => parse::digits(text)
+                .map(Some)
+                .map_err(|_| Fault::invalid("is no cursor of this list")),
         });
         let limit = form.query("limit", |text| rule.limit(text));
         Some(CursorPage { limit: limit?.unwrap_or(rule.standard), before: before?.flatten() })

@@ -32,7 +32,8 @@ impl Fault {
         Fault { code, detail: detail.into() }
     }
 
-    fn invalid(detail: &'static str) -> Fault {
+    /// A fault of a value that does not mean anything here.
+    pub fn invalid(detail: &'static str) -> Fault {
         Fault::new(FieldCode::InvalidValue, detail)
     }
 }

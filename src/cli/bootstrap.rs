@@ -75,6 +75,7 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
     }
     for key in set_before {
         tell(engine, Command::RevokeKey { user: OPERATOR, key }).await?;
+        tracing::warn!("the operator's key was replaced; the one before opens nothing any more");
     }
     Ok(())
 }

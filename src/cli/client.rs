@@ -154,8 +154,13 @@ pub enum ClientError {
     #[error("the API key has characters that a header cannot carry")]
     Key,
     /// No connection.
-    #[error("cannot connect: {0}")]
-    Connect(std::io::Error),
+    #[error("cannot connect to {address}: {error}")]
+    Connect {
+        /// Where to.
+        address: String,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// The connection was lost, or what came was not HTTP.
     #[error("connection lost: {0}")]
     Http(#[from] hyper::Error),
@@ -262,11 +267,12 @@ fn pause_named(value: &HeaderValue) -> Duration {
 }
 
 async fn connect(target: &Target) -> Result<SendRequest<Full<Bytes>>, ClientError> {
-    let stream = TcpStream::connect((target.host.as_str(), target.port))
-        .await
-        .map_err(ClientError::Connect)?;
+    let unreached =
+        |error| ClientError::Connect { address: format!("{}:{}", target.host, target.port), error };
+    let stream = TcpStream::connect((target.host.as_str(), target.port)).await;
+    let stream = stream.map_err(unreached)?;
     // One small request at a time: waiting to fill a packet would only add latency.
-    stream.set_nodelay(true).map_err(ClientError::Connect)?;
+    stream.set_nodelay(true).map_err(unreached)?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
         // Whoever asks next meets the same failure and reports it.

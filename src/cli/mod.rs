@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
   openoutcry serve --demo                     try it: catalogue, users, keys and living books
   openoutcry serve --data /var/lib/openoutcry --listen 127.0.0.1:8080
   openoutcry admin users list                 run a server that is up; see admin --help
-  openoutcry play FLOW.jsonl.gz --url http://127.0.0.1:8080 --operator-key KEY
+  openoutcry play FLOW.jsonl.gz               play recorded order flow to a running server
 
 Exit codes: 0 success, 1 failure, 2 usage.";
 

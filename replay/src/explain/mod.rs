@@ -32,7 +32,7 @@ pub fn explain(path: &Path, order: Reference, at: Option<Moment>) -> Result<Answ
                 "{order} placed no order: the same had been asked before, and record {first} did \
                  it; explain that one"
             ),
-            None => format!("{order} placed no order by then"),
+            None => format!("{order} placed no order by record {}", exchange.sequence()),
         })
     };
     let life = story.life.as_ref().ok_or_else(unknown)?;

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use super::life::{Crowd, Life, Queue, killed};
 use super::pairs::Hands;
 use super::words::{
-    a_side, backing, conditions, contracts, ending, place_in_queue, still_ahead, translation, wish,
+    a_side, backing, changed, conditions, contracts, ending, place_in_queue, still_ahead,
+    translation, wish,
 };
 use crate::answer::Failure;
 use crate::moment::elapsed;
@@ -334,10 +335,9 @@ impl Story {
         };
         let wording = life.terms.wording;
         let (from, to) = (wording.yes_price(life.limit), wording.yes_price(*price));
+        let changed = changed((from, to), (life.quantity, *quantity));
         let mut text = format!(
-            "Its owner changed the price from {from} to {to} and the total from {} to {}, of which \
-             {remaining} were still to be filled.",
-            life.quantity,
+            "Its owner {changed}; {remaining} of {} were still to be filled.",
             contracts(*quantity)
         );
         if let Some(purse) = &mut self.purse {

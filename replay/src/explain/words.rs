@@ -48,6 +48,19 @@ pub fn contracts_of(lots: Lots, outcome: Outcome) -> String {
     format!("{} of {}", contracts(lots), outcome.id())
 }
 
+/// `changed the price from 0.60 to 0.61 and the total from 4 to 6 contracts`, or one of the two.
+pub fn changed(price: (Tick, Tick), total: (Lots, Lots)) -> String {
+    let from_to = |(from, to): (Tick, Tick)| format!("the price from {from} to {to}");
+    let price = Some(price).filter(|(from, to)| from != to).map(from_to);
+    let from_to = |(from, to): (Lots, Lots)| format!("the total from {from} to {}", contracts(to));
+    let total = Some(total).filter(|(from, to)| from != to).map(from_to);
+    let parts: Vec<String> = price.into_iter().chain(total).collect();
+    match parts.as_slice() {
+        [] => "asked for what it already was".to_owned(),
+        parts => format!("changed {}", parts.join(" and ")),
+    }
+}
+
 /// `3 orders with 12.5 contracts`.
 pub fn crowd(crowd: Crowd) -> String {
     let Crowd { orders, lots } = crowd;
@@ -339,5 +352,19 @@ pub fn still_ahead(ahead: Crowd) -> String {
         0 => "It was then first in the queue at its price.".to_owned(),
         1 => format!("{} was still ahead of it.", crowd(ahead)),
         _ => format!("{} were still ahead of it.", crowd(ahead)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_amend_changed_is_said_to_have_changed() {
+        let [low, high] = ["0.4", "0.45"].map(|price| Tick::parse(price).unwrap());
+        let [few, many] = [5, 8].map(Lots::contracts);
+        assert_eq!(changed((low, low), (many, few)), "changed the total from 8 to 5 contracts");
+        assert_eq!(changed((low, high), (few, few)), "changed the price from 0.40 to 0.45");
+        assert_eq!(changed((low, low), (few, few)), "asked for what it already was");
     }
 }

@@ -146,8 +146,9 @@ fn key(json: &Value, copies: u32) -> String {
 }
 
 fn line(number: usize, json: Value, once: String) -> Result<Line, String> {
-    let shape =
-        || r#"must be {"category": {...}}, {"event": {...}} or {"market": {...}}"#.to_owned();
+    let shape = || {
+        r#"must be {"category": {...}}, {"event": {...}} or {"market": {...}}, alone"#.to_owned()
+    };
     let Value::Object(members) = json else { return Err(shape()) };
     let mut members = members.into_iter();
     let (Some((name, body)), None) = (members.next(), members.next()) else { return Err(shape()) };
@@ -237,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_line_that_nobody_could_import_is_named() {
-        let shape = r#"line 1: must be {"category": {...}}, {"event": {...}} or {"market": {...}}"#;
+        let alone = r#"must be {"category": {...}}, {"event": {...}} or {"market": {...}}, alone"#;
+        let shape = format!("line 1: {alone}");
         for bad in ["[]", "{}", r#"{"user":{}}"#, r#"{"market":[]}"#, r#"{"event":{},"market":{}}"#]
         {
             assert_eq!(why(bad), shape, "{bad}");

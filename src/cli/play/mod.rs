@@ -50,7 +50,12 @@ pub struct PlayArgs {
     flow: PathBuf,
 
     /// Base URL of the server; /api/v1 is added where there is no path
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080/api/v1")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "OPENOUTCRY_URL",
+        default_value = "http://127.0.0.1:8080/api/v1"
+    )]
     url: String,
 
     /// API key with the operator's role; better in the environment than on the command line
