@@ -10,10 +10,11 @@ use super::parse;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::routes::BASE;
+use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use crate::exchange::command::{Command, Role};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::ids::KeyId;
+use crate::exchange::ids::{KeyId, KeyNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
@@ -41,15 +42,21 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let label = form.field("label", text(key_label));
     let (role, label) = form.finish(scope.zip(label))?;
     refuse_beyond(&call, role)?;
-    call.look(|view| {
-        let live = view.accounts.keys_of(call.caller.user).filter(|row| row.revoked_at.is_none());
-        if live.count() < KEYS_MAX {
-            return Ok(());
-        }
-        let detail = format!("a user may have {KEYS_MAX} keys; take one away first");
-        Err(Problem::new(Kind::KeyLimit, detail))
+    let (sequence, live) = call.look(|view| {
+        let keys = view.accounts.keys_of(call.caller.user);
+        Ok(keys.filter(|row| row.revoked_at.is_none()).count())
     })?;
-    give(&call, role, label).await
+    // What was done is told again whatever has come since.
+    if live >= KEYS_MAX && !trials::asked_before(&call).await? {
+        let detail = format!("a user may have {KEYS_MAX} keys; take one away first");
+        let problem = Problem::new(Kind::KeyLimit, detail);
+        return Err(Problem { sequence: Some(sequence), ..problem });
+    }
+    let (reply, made) = give(&call, role, label).await?;
+    if !reply.replayed {
+        call.behind.keyring.share(&call.caller, made);
+    }
+    Ok(reply)
 }
 
 /// `DELETE /account/keys/{keyId}`
@@ -78,14 +85,15 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
         let detail = "this key is the one that the server is started with; change it there";
         return Err(Problem::new(Kind::Forbidden, detail));
     }
-    let reply = give(&call, old.role, old.label.to_string()).await?;
+    let (reply, made) = give(&call, old.role, old.label.to_string()).await?;
     let command = Command::RevokeKey { user: call.caller.user, key: old.no };
     let sequence = call.submit(command).await?.sequence();
+    call.behind.keyring.inherit(old.no, made);
     Ok(Reply { sequence, ..reply })
 }
 
 /// Gives a key; it is in this answer and nowhere else, not in the answer to a repetition either.
-async fn give(call: &Call, role: Role, label: String) -> Result<Reply, Problem> {
+async fn give(call: &Call, role: Role, label: String) -> Result<(Reply, KeyNo), Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
     let look = |view: &ReadModel, applied: &Applied<'_>| {
@@ -93,18 +101,18 @@ async fn give(call: &Call, role: Role, label: String) -> Result<Reply, Problem> 
             Effect::KeyAdded { key, .. } => Some(*key),
             _ => None,
         });
-        view.accounts.key(added?).map(|row| (row.id, OwnKeyJson::given(row)))
+        view.accounts.key(added?).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
     };
     let again = |view: &ReadModel, kept: &Kept| {
         let Kept::Key(key) = kept else { return None };
-        view.accounts.key(*key).map(|row| (row.id, OwnKeyJson::given(row)))
+        view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
     };
     let command = Command::AddKey { user, role, label, hash };
     let written = call.submit_and_look(command, look, again).await?;
-    let (id, row) = &written.shown;
+    let (id, made, row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");
     let key = (!written.replayed).then(|| key.reveal());
-    written.created(location, &NewKeyJson { key, row })
+    Ok((written.created(location, &NewKeyJson { key, row })?, *made))
 }
 
 fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {

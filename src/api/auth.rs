@@ -25,6 +25,8 @@ pub struct Caller {
     /// The last record known when the key was checked: an answer that looks at nothing else
     /// reflects at least this.
     pub as_of: Sequence,
+    /// The record that had given or taken away a key last by then.
+    pub keys_as_of: Sequence,
 }
 
 impl Caller {
@@ -57,7 +59,7 @@ pub fn identify(
         return Err(unknown());
     }
     let hash = keys::hash(key);
-    let (as_of, changed) = engine.watermark_and_keys();
+    let (as_of, keys_as_of) = engine.watermark_and_keys();
     // Look-ups go by hash, which tells a guesser nothing of a key; comparing in constant time keeps
     // it so whatever the table does.
     let look = || {
@@ -65,6 +67,20 @@ pub fn identify(
         let row = view.accounts.key_by_hash(&hash).filter(|row| keys::same(&row.hash, &hash));
         row.map(|row| Holder { user: row.user, key: row.no, role: row.role }).ok_or_else(unknown)
     };
-    let Holder { user, key, role } = directory.holder(hash, changed, look)?;
-    Ok(Caller { user, key, role, as_of })
+    let Holder { user, key, role } = directory.holder(hash, keys_as_of, look)?;
+    Ok(Caller { user, key, role, as_of, keys_as_of })
+}
+
+/// The same caller a while later: a key that was taken away meanwhile opens nothing.
+pub fn still(
+    caller: Caller,
+    headers: &HeaderMap,
+    engine: &Engine,
+    directory: &Directory,
+) -> Result<Caller, Problem> {
+    let (_, keys_as_of) = engine.watermark_and_keys();
+    if keys_as_of == caller.keys_as_of {
+        return Ok(caller);
+    }
+    identify(headers, engine, directory)
 }

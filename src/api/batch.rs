@@ -8,6 +8,7 @@ use super::orders::{Placed, changed_order, named_order, own_order, placed, place
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::routes::Lane;
 use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
@@ -272,7 +273,14 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
     let drawn = call.behind.keyring.admit_several(&call.caller, count(writes), count(cancels));
-    drawn.map_err(|(lane, left)| Problem::beyond(lane.name(), left))
+    drawn.map_err(|(lane, left)| {
+        let asked = if lane == Lane::Cancels { cancels } else { writes };
+        if count(asked) > left.limit {
+            Problem::beyond_all(lane.name(), asked, left)
+        } else {
+            Problem::beyond(lane.name(), left)
+        }
+    })
 }
 
 /// Operations in their order, each as it was read.

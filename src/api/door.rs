@@ -182,7 +182,7 @@ impl Door {
 
     async fn ask<B>(
         &self,
-        caller: Caller,
+        mut caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
         body: B,
@@ -210,7 +210,12 @@ impl Door {
         }
         let body = match route.body {
             BodyRule::Ignored => Bytes::new(),
-            rule => take_body(&head.headers, rule, body, &self.limits).await?,
+            rule => {
+                let body = take_body(&head.headers, rule, body, &self.limits).await?;
+                // It may have been long in coming.
+                caller = auth::still(caller, &head.headers, &engine, &self.behind.directory)?;
+                body
+            }
         };
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());

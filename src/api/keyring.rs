@@ -18,6 +18,9 @@ const FIRST_PART: usize = 256;
 /// Parts enough for every number a key can have.
 const PARTS: usize = 25;
 
+/// Lanes that have a bucket.
+const LIMITED: [Lane; 3] = [Lane::Reads, Lane::Writes, Lane::Cancels];
+
 /// One key's.
 #[derive(Debug, Default)]
 struct KeyUse {
@@ -88,6 +91,29 @@ impl Keyring {
         Ok(())
     }
 
+    /// Has a key that a user made share what is left in the buckets of the key that made it: to
+    /// make keys must not be a way around their limits. One that an operator made begins full.
+    pub fn share(&self, maker: &Caller, made: KeyNo) {
+        let Some((own, new)) = self.row(maker.key).zip(self.row(made)) else { return };
+        for lane in LIMITED.into_iter().filter(|_| !maker.is_operator()) {
+            if let (Some(rate), Some(own), Some(new)) =
+                (self.rates.of(lane), own.bucket(lane), new.bucket(lane))
+            {
+                own.halve(rate, new, self.now());
+            }
+        }
+    }
+
+    /// Has a key go on with the buckets of the one that it replaces.
+    pub fn inherit(&self, replaced: KeyNo, made: KeyNo) {
+        let Some((old, new)) = self.row(replaced).zip(self.row(made)) else { return };
+        for lane in LIMITED {
+            if let (Some(old), Some(new)) = (old.bucket(lane), new.bucket(lane)) {
+                new.replace(old);
+            }
+        }
+    }
+
     /// What is left in a lane, taking nothing; `None` where there is no limit.
     pub fn look(&self, caller: &Caller, lane: Lane) -> Option<(u32, Allowance)> {
         let (rate, row) = (self.rates.of(lane)?, self.row(caller.key)?);
@@ -146,7 +172,8 @@ mod tests {
     use crate::exchange::units::Sequence;
 
     fn caller(key: u32, role: Role) -> Caller {
-        Caller { user: UserNo(0), key: KeyNo(key), role, as_of: Sequence::ZERO }
+        let (as_of, keys_as_of) = (Sequence::ZERO, Sequence::ZERO);
+        Caller { user: UserNo(0), key: KeyNo(key), role, as_of, keys_as_of }
     }
 
     #[test]

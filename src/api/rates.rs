@@ -136,6 +136,22 @@ impl Bucket {
         }
     }
 
+    /// Halves what is there with a new bucket, so that to make one makes no tokens.
+    pub fn halve(&self, rate: Rate, other: &Bucket, now: u64) {
+        let halved = |full: u64| {
+            let there = rate.span().saturating_sub(full.saturating_sub(now));
+            full.max(now).saturating_add(there / 2)
+        };
+        let before =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |full| Some(halved(full)));
+        other.0.store(halved(before.unwrap_or_else(|full| full)), Ordering::Relaxed);
+    }
+
+    /// Takes the place of another bucket.
+    pub fn replace(&self, other: &Bucket) {
+        self.0.store(other.0.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     /// Puts tokens back that this caller took for nothing.
     pub fn give_back(&self, rate: Rate, tokens: u32) {
         // It was added before, and nobody else takes it out.
@@ -204,6 +220,25 @@ mod tests {
         assert_eq!((beyond.remaining, beyond.wait_seconds), (3, Some(1)));
         assert_eq!(bucket.take(rate, 6, now + 60 * SECOND).wait_seconds, Some(1));
         assert_eq!(bucket.take(rate, 0, now + 60 * SECOND).remaining, 5);
+    }
+
+    #[test]
+    fn buckets_that_are_made_make_no_tokens() {
+        let (rate, now) = (rate(1, 9), 7 * SECOND);
+        let there = |bucket: &Bucket| bucket.look(rate, now).remaining;
+        let (own, made, next) = (Bucket::default(), Bucket::default(), Bucket::default());
+        own.take(rate, 1, now);
+        own.halve(rate, &made, now);
+        assert_eq!((there(&own), there(&made)), (4, 4));
+        own.take(rate, 3, now);
+        next.replace(&own);
+        assert_eq!(there(&next), 1);
+        own.halve(rate, &made, now);
+        assert_eq!((there(&own), there(&made)), (0, 0));
+        own.halve(rate, &made, now);
+        own.halve(rate, &made, now);
+        let full = own.look(rate, now).reset_seconds;
+        assert_eq!((full, made.look(rate, now).reset_seconds), (9, 9), "and none are owed");
     }
 
     #[test]

@@ -175,6 +175,16 @@ fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
 }
 
 /// What a trial came to, unless the state contradicts itself.
+/// Whether a request that names itself was carried out before.
+pub async fn asked_before(call: &Call) -> Result<bool, Problem> {
+    let Some(once) = call.once.clone() else { return Ok(false) };
+    let tell = |view: &ReadModel, came: Result<&Applied<'_>, Broken>| match sound(came)?.effects {
+        [Effect::Refused(reject)] => Err(Problem::refused(*reject, view.watermark())),
+        effects => Ok(matches!(effects, [Effect::Repeated { .. }])),
+    };
+    call.engine.try_out(Tried::Asked, Some(once), tell).await?
+}
+
 fn sound<T>(came: Result<T, Broken>) -> Result<T, Problem> {
     came.map_err(|_| Problem::internal("a trial came to what cannot be"))
 }

@@ -42,6 +42,8 @@ pub enum Tried {
         /// New total quantity.
         quantity: Option<Lots>,
     },
+    /// Nothing: only whether the same was asked before under its key.
+    Asked,
 }
 
 impl From<Tried> for Command {
@@ -51,6 +53,7 @@ impl From<Tried> for Command {
             Tried::Amend { user, order, price, quantity } => {
                 Command::AmendOrder { user, order, price, quantity }
             }
+            Tried::Asked => Command::AdvanceClock,
         }
     }
 }
@@ -101,6 +104,7 @@ impl Exchange {
                 let amendment = self.admit_amending((user, order), price, quantity, at)?;
                 Excerpt::of(self).amend(&amendment, at, met_max)?
             }
+            Tried::Asked => return Ok(Some(Vec::new())),
         };
         let Some(mut effects) = effects else { return Ok(None) };
         effects.extend(self.kept_until(record, at)?);

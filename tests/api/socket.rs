@@ -8,6 +8,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use openoutcry::api::{Limits, serve};
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::ids::{KeyNo, UserNo};
 
 use super::Venue;
 
@@ -155,6 +157,25 @@ async fn a_body_that_does_not_come_is_given_up() {
     let request = served.request("POST /api/v1/admin/categories", "content-length: 20\r\n");
     let answer = served.exchange(&format!("{request}{{")).await;
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("REQUEST_TIMEOUT"), "{answer}");
+}
+
+/// A key is looked at when its request begins, and the body may be long in coming.
+#[tokio::test]
+async fn a_key_that_is_taken_away_before_its_body_comes_does_nothing() {
+    let served = served(Limits::STANDARD).await;
+    let body = r#"{"name":"Rain","slug":"rain"}"#;
+    let headers = format!("content-length: {}\r\n{LAST}", body.len());
+    let request = served.request("POST /api/v1/admin/categories", &headers);
+    let mut slow = served.connect().await;
+    slow.write_all(request.as_bytes()).await.unwrap();
+    let engine = served.venue.running.engine();
+    // The head is read by then, or the key is looked at after it is taken away: the same answer.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    engine.submit(Command::RevokeKey { user: UserNo(0), key: KeyNo(0) }).await.unwrap();
+    slow.write_all(body.as_bytes()).await.unwrap();
+    let answer = one(&mut slow).await;
+    assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("INVALID_API_KEY"), "{answer}");
+    assert_eq!(engine.read().catalogue.categories().len(), 0);
 }
 
 #[tokio::test]

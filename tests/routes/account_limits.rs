@@ -162,7 +162,7 @@ fn a_batch_beyond_the_limit_does_nothing() {
     let refused = send(5, 11);
     refused.refused(429, "RATE_LIMITED");
     assert_eq!(left(&refused), ("10", "10"));
-    assert!(refused.text("detail").contains("10 cancels"), "{refused:?}");
+    assert!(refused.text("detail").contains("never has more than 10 cancels"), "{refused:?}");
     assert!(!refused.header("retry-after").is_empty());
     let refused = send(25, 5);
     refused.refused(429, "RATE_LIMITED");
@@ -186,4 +186,37 @@ fn limits_are_asked_for_with_a_key_and_nothing_else() {
     bare(venue.operator.address, "GET", target, &[], None).refused(401, "MISSING_API_KEY");
     let wrong = [("x-api-key", NOBODY)];
     bare(venue.operator.address, "GET", target, &wrong, None).refused(401, "INVALID_API_KEY");
+}
+
+/// However keys are made and replaced, a user's requests are no more than the buckets hold.
+#[test]
+fn keys_that_are_made_or_replaced_bring_no_more() {
+    let venue = Venue::with_rates(rates("0", "1:20", "1:10"));
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let (mut client, mut turned) = (venue.client(&ann.client.key), 0);
+    let keys = ann.get("/account/keys");
+    let mut id = keys.json["keys"][0]["keyId"].as_str().unwrap().to_owned();
+    loop {
+        let answer = client.post(&format!("/account/keys/{id}/rotate"), &json!({}));
+        if answer.status == 429 {
+            break;
+        }
+        id = answer.text("keyId");
+        client = venue.client(&answer.text("key"));
+        turned += 1;
+        assert!(turned < 40, "a second gives one more, and this takes a few at most");
+    }
+    assert!(turned >= 20, "{turned}");
+    // Each key that is made halves what is left of 20, and the making takes one.
+    let label = json!({"scope": "trade", "label": "one more"});
+    let halves = [19, 18, 17].map(|_| bob.client.post("/account/keys", &label));
+    let made: Vec<u64> = halves
+        .iter()
+        .map(|made| {
+            let limits = venue.client(&made.text("key")).get("/account/limits");
+            limits.json["writes"]["remaining"].as_u64().unwrap()
+        })
+        .collect();
+    assert!((9..=11).contains(&made[0]) && (4..=6).contains(&made[1]), "{made:?}");
+    assert!((1..=4).contains(&made[2]), "{made:?}");
 }
