@@ -94,8 +94,6 @@ impl Range {
         let from = form.query("from", parse::moment);
         let to = form.query("to", parse::moment);
         let (from, to) = from.zip(to)?;
-        // Whoever names one end only is told of that one.
-        let last = if to.is_some() { "to" } else { "from" };
         let ms = interval.ms();
         // Up to the end of the candle that is being made.
         let to = to.unwrap_or_else(|| later(interval.start(now), ms));
@@ -106,7 +104,7 @@ impl Range {
         let fault = match count {
             1..=CANDLES_MAX => None,
             ..1 => Some(("from", "must be before the end".to_owned())),
-            _ => Some((last, format!("must leave at most {CANDLES_MAX} candles"))),
+            _ => Some(("to", format!("must leave at most {CANDLES_MAX} candles"))),
         };
         if let Some((field, detail)) = fault {
             form.faults.note(field, Fault::new(FieldCode::OutOfBounds, detail));
