@@ -25,6 +25,8 @@ use serde_json::{Value, json};
 use tokio::runtime;
 use tokio::task::JoinSet;
 
+use super::bodies::{self, MARKETS, OPEN_ORDERS};
+
 /// Requests of a run.
 const REQUESTS: usize = 1024;
 /// Who ask at once, as connections of a lane do: the venue's threads do not sleep meanwhile. A
@@ -32,10 +34,6 @@ const REQUESTS: usize = 1024;
 const CROWD: usize = 32;
 /// Orders of a batch, each an operation.
 const BATCH_ORDERS: usize = 100;
-/// Orders that each trader has open before anything is measured.
-const OPEN: usize = 24;
-/// Markets in the public list, more than a page of it.
-const MARKETS: usize = 24;
 
 /// What is asked over and over, by two traders in turn.
 struct Asked {
@@ -102,36 +100,21 @@ pub fn answered(row: &str, runs: usize) -> (usize, Vec<Duration>) {
 impl Venue {
     async fn fill(door: Door, operator: ApiKey) -> Venue {
         let mut venue = Venue { door, operator, keys: Vec::new(), market: String::new() };
-        let texts = json!({ "pt": "Vai chover?", "en": "Will it rain?", "es": "¿Va a llover?" });
-        let market = json!({
-            "questions": texts, "descriptions": texts, "logo": "https://assets.example.org/a.png",
-            "outcomes": [{ "id": "yes", "text": texts }, { "id": "no", "text": texts }],
-            "deadline": "2099-01-01T00:00:00.000Z",
-        });
         for _ in 0..MARKETS {
-            venue.market = venue.tell("/admin/markets", &market, "id").await;
+            venue.market = venue.tell("/admin/markets", &bodies::market(), "id").await;
             let publish = format!("/admin/markets/{}/publish", venue.market);
             venue.tell(&publish, &json!({}), "id").await;
         }
-        for name in ["ann", "bob"] {
-            let user = json!({ "profileName": name, "profilePic": "https://example.org/p.png" });
-            let user = venue.tell("/admin/users", &user, "id").await;
+        for trader in 0..2 {
+            let user = venue.tell("/admin/users", &bodies::trader(trader), "id").await;
             let path = format!("/admin/users/{user}");
-            let amount = json!({ "amount": "100000000" });
-            venue.post(&format!("{path}/deposits"), &amount).await;
-            let key = json!({ "role": "trader", "label": "bench" });
-            let key = venue.tell(&format!("{path}/keys"), &key, "key").await;
+            venue.post(&format!("{path}/deposits"), &bodies::deposit()).await;
+            let key = venue.tell(&format!("{path}/keys"), &bodies::key(), "key").await;
+            let resting = (0..OPEN_ORDERS).map(|k| bodies::resting(&venue.market, trader, k));
+            let body = Bytes::from(bodies::batch(resting).to_string());
+            let request = request(&key, &Method::POST, "/trading/orders/batch", &body);
+            assert!(venue.door.answer(request).await.status().is_success());
             venue.keys.push(key);
-        }
-        for trader in 0..venue.keys.len() {
-            let resting = (0..).map(|k| (k, venue.order(trader, k)));
-            let resting = resting.filter(|(k, _)| !takes(*k)).take(OPEN);
-            for (_, order) in resting {
-                let body = Bytes::from(order.to_string());
-                let path = "/trading/orders";
-                let request = request(&venue.keys[trader], &Method::POST, path, &body);
-                assert!(venue.door.answer(request).await.status().is_success(), "{order}");
-            }
         }
         venue
     }
@@ -152,21 +135,6 @@ impl Venue {
         told[member].as_str().expect("a text").to_owned()
     }
 
-    /// A trader's order: the two want opposite outcomes, and every fourth order takes what three of
-    /// the other's have left.
-    fn order(&self, trader: usize, k: usize) -> Value {
-        let outcome = if trader == 0 { "yes" } else { "no" };
-        let (price, quantity, time_in_force) = if takes(k) {
-            ("0.7".to_owned(), "36", "IOC")
-        } else {
-            (format!("0.{}", 30 + k % 20), "10", "GTC")
-        };
-        json!({
-            "marketId": self.market, "outcomeId": outcome, "side": "BUY", "orderType": "LIMIT",
-            "price": price, "quantity": quantity, "timeInForce": time_in_force,
-        })
-    }
-
     fn asked(&self, row: &str) -> Asked {
         let read = |path: &str| Asked {
             method: Method::GET,
@@ -180,7 +148,9 @@ impl Venue {
                 method: Method::POST,
                 path: "/trading/orders".to_owned(),
                 bodies: [0, 1].map(|trader| {
-                    (0..4).map(|k| Bytes::from(self.order(trader, k).to_string())).collect()
+                    (0..4)
+                        .map(|k| Bytes::from(bodies::order(&self.market, trader, k).to_string()))
+                        .collect()
                 }),
                 unit: 1,
                 crowd: CROWD,
@@ -189,9 +159,8 @@ impl Venue {
                 method: Method::POST,
                 path: "/trading/orders/batch".to_owned(),
                 bodies: [0, 1].map(|trader| {
-                    let all = (0..BATCH_ORDERS).map(|k| json!({ "place": self.order(trader, k) }));
-                    let all: Vec<Value> = all.collect();
-                    vec![Bytes::from(json!({ "operations": all }).to_string())]
+                    let all = (0..BATCH_ORDERS).map(|k| bodies::order(&self.market, trader, k));
+                    vec![Bytes::from(bodies::batch(all).to_string())]
                 }),
                 unit: BATCH_ORDERS,
                 crowd: 1,
@@ -231,11 +200,6 @@ impl Venue {
         }
         took
     }
-}
-
-/// Whether a trader's order of this number takes.
-const fn takes(k: usize) -> bool {
-    k % 4 == 3
 }
 
 fn request(key: &str, method: &Method, path: &str, body: &Bytes) -> Request<Full<Bytes>> {

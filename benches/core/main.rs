@@ -9,6 +9,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 
+#[path = "../bodies/mod.rs"]
+mod bodies;
 mod book;
 mod door;
 mod fold;

@@ -9,6 +9,8 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a bench that cannot measure stops")]
 #![allow(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "figures for people")]
 
+#[path = "../bodies/mod.rs"]
+mod bodies;
 mod load;
 mod server;
 mod reference;

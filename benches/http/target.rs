@@ -6,16 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::bodies::{self, MARKETS, OPEN_ORDERS};
 use super::load::{self, Requests};
 use super::server::Server;
 
 const OPERATOR_KEY: &str = "bench-operator-key-bench-operator-key";
 /// Different requests that a connection sends before it begins again.
 const REQUESTS_PER_CONNECTION: usize = 64;
-/// Markets in the list that is read: more than one page of it.
-const MARKETS: usize = 24;
-/// Orders that each trader has open when orders are read, and that stand in the book then.
-const OPEN_ORDERS: usize = 24;
 
 /// A folder on the disk of this checkout: a memory file system would measure nothing.
 pub fn folder() -> TempDir {
@@ -64,16 +61,15 @@ impl Exchange {
     /// For each connection its own trader's orders.
     pub fn placements(&self) -> Requests {
         self.requests(|key, number, k| {
-            request("POST", "/trading/orders", key, Some(&self.order(number, k)))
+            request("POST", "/trading/orders", key, Some(&bodies::order(&self.market, number, k)))
         })
     }
 
     /// The same orders, many in one request.
     pub fn batches(&self, orders: usize) -> Requests {
         self.requests(|key, number, k| {
-            let place = |n| json!({ "place": self.order(number, k * orders + n) });
-            let operations: Vec<Value> = (0..orders).map(place).collect();
-            let body = json!({ "operations": operations });
+            let orders = (0..orders).map(|n| k * orders + n);
+            let body = bodies::batch(orders.map(|k| bodies::order(&self.market, number, k)));
             request("POST", "/trading/orders/batch", key, Some(&body))
         })
     }
@@ -93,8 +89,8 @@ impl Exchange {
     /// Has every trader's first orders rest, so that there is something to read.
     pub fn fill_books(&self) {
         for (number, key) in self.keys.iter().enumerate() {
-            let orders = (0..OPEN_ORDERS).map(|k| json!({ "place": self.resting(number, k) }));
-            let body = json!({ "operations": orders.collect::<Vec<_>>() });
+            let orders = (0..OPEN_ORDERS).map(|k| bodies::resting(&self.market, number, k));
+            let body = bodies::batch(orders);
             self.ask("/trading/orders/batch", key, &body);
         }
     }
@@ -107,47 +103,16 @@ impl Exchange {
         requests.collect()
     }
 
-    /// Bids over twenty prices, which rest, and every fourth an order that takes what others offer:
-    /// somewhat more than was offered, so that books do not grow. Every other trader buys no, so
-    /// that nobody meets his own orders.
-    fn order(&self, number: usize, k: usize) -> Value {
-        if k % 4 != 3 {
-            return self.resting(number, k);
-        }
-        json!({
-            "marketId": self.market, "outcomeId": outcome(number), "side": "BUY", "orderType": "LIMIT",
-            "price": "0.7", "quantity": "36", "timeInForce": "IOC",
-        })
-    }
-
-    fn resting(&self, number: usize, k: usize) -> Value {
-        let price = format!("0.{}", 30 + (number / 2 + k) % 20);
-        json!({
-            "marketId": self.market, "outcomeId": outcome(number), "side": "BUY", "orderType": "LIMIT",
-            "price": price, "quantity": "10", "timeInForce": "GTC",
-        })
-    }
-
     fn open_market(&self) -> String {
-        let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "Va a llover?"});
-        let body = json!({
-            "questions": texts, "descriptions": texts, "logo": "https://assets.example.org/x.png",
-            "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
-            "deadline": "2099-01-01T00:00:00.000Z",
-        });
-        let market = text(&self.operate("/admin/markets", &body), "id");
+        let market = text(&self.operate("/admin/markets", &bodies::market()), "id");
         self.operate(&format!("/admin/markets/{market}/publish"), &json!({}));
         market
     }
 
     fn open_trader(&self, number: usize) -> String {
-        let (profile_name, picture) = (format!("trader {number}"), "https://example.org/x.png");
-        let body = json!({ "profileName": profile_name, "profilePic": picture });
-        let user = text(&self.operate("/admin/users", &body), "id");
-        let amount = json!({ "amount": "100000000" });
-        self.operate(&format!("/admin/users/{user}/deposits"), &amount);
-        let key = json!({ "role": "trader", "label": "bench" });
-        text(&self.operate(&format!("/admin/users/{user}/keys"), &key), "key")
+        let user = text(&self.operate("/admin/users", &bodies::trader(number)), "id");
+        self.operate(&format!("/admin/users/{user}/deposits"), &bodies::deposit());
+        text(&self.operate(&format!("/admin/users/{user}/keys"), &bodies::key()), "key")
     }
 
     fn operate(&self, path: &str, body: &Value) -> Value {
@@ -159,11 +124,6 @@ impl Exchange {
         let answer = load::ask(self.server.address(), &request("POST", path, key, Some(body)));
         serde_json::from_slice(&answer).expect("JSON")
     }
-}
-
-/// What a trader buys.
-fn outcome(number: usize) -> &'static str {
-    if number.is_multiple_of(2) { "yes" } else { "no" }
 }
 
 fn request(method: &str, path: &str, key: &str, body: Option<&Value>) -> Vec<u8> {

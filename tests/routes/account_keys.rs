@@ -173,29 +173,24 @@ fn use_is_remembered_to_the_minute() {
 fn a_user_has_only_so_many_keys() {
     let venue = Venue::open();
     let ann = venue.trader("ann");
-    let named = |no: u32| {
-        let (name, sent) = (no.to_string(), body("read").to_string());
+    let named = |no: u32, scope: &str| {
+        let (name, sent) = (no.to_string(), body(scope).to_string());
         let name = [("idempotency-key", name.as_str())];
-        let made = ann.client.send("POST", "/account/keys", &name, Some(sent.as_bytes()));
-        made.created(&shapes::new_own_key());
-        made.text("keyId")
+        ann.client.send("POST", "/account/keys", &name, Some(sent.as_bytes()))
     };
-    let ids: Vec<String> = (1..32).map(named).collect();
+    let ids: Vec<String> = (1..32)
+        .map(|no| {
+            let made = named(no, "read");
+            made.created(&shapes::new_own_key());
+            made.text("keyId")
+        })
+        .collect();
     ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
     // What was done is told again, and under its key nothing else is.
-    let again = |scope: &str| {
-        let sent = body(scope).to_string();
-        ann.client.send(
-            "POST",
-            "/account/keys",
-            &[("idempotency-key", "31")],
-            Some(sent.as_bytes()),
-        )
-    };
-    let told = again("read");
+    let told = named(31, "read");
     assert_eq!((told.status, told.text("keyId")), (201, ids[30].clone()));
     assert_eq!((told.header("idempotent-replay"), &told.json["key"]), ("true", &Value::Null));
-    again("trade").refused(409, "IDEMPOTENCY_KEY_REUSED");
+    named(31, "trade").refused(409, "IDEMPOTENCY_KEY_REUSED");
     // Replacing one takes no more room; taking one away makes some.
     let turned = ann.client.post(&format!("/account/keys/{}/rotate", ids[0]), &json!({}));
     turned.created(&shapes::new_own_key());

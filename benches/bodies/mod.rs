@@ -1,0 +1,68 @@
+//! What benches send over the interface: markets, traders and their orders, the same wherever the
+//! exchange is asked.
+
+use serde_json::{Value, json};
+
+/// Markets in the list that is read: more than one page of it.
+pub const MARKETS: usize = 24;
+/// Orders that each trader has open when orders are read, and that stand in the book then.
+pub const OPEN_ORDERS: usize = 24;
+
+/// A market.
+pub fn market() -> Value {
+    let texts = json!({"pt": "Vai chover?", "en": "Will it rain?", "es": "Va a llover?"});
+    json!({
+        "questions": texts, "descriptions": texts, "logo": "https://assets.example.org/x.png",
+        "outcomes": [{"id": "yes", "text": texts}, {"id": "no", "text": texts}],
+        "deadline": "2099-01-01T00:00:00.000Z",
+    })
+}
+
+/// A trader of this number.
+pub fn trader(number: usize) -> Value {
+    let (name, picture) = (format!("trader {number}"), "https://example.org/x.png");
+    json!({ "profileName": name, "profilePic": picture })
+}
+
+/// More money than a trader can use.
+pub fn deposit() -> Value {
+    json!({ "amount": "100000000" })
+}
+
+/// A trader's key.
+pub fn key() -> Value {
+    json!({ "role": "trader", "label": "bench" })
+}
+
+/// A trader's order: bids over twenty prices, which rest, and every fourth an order that takes what
+/// others offer, somewhat more than was offered, so that books do not grow. Every other trader buys
+/// no, so that nobody meets his own orders.
+pub fn order(market: &str, trader: usize, k: usize) -> Value {
+    if k % 4 != 3 {
+        return resting(market, trader, k);
+    }
+    json!({
+        "marketId": market, "outcomeId": outcome(trader), "side": "BUY", "orderType": "LIMIT",
+        "price": "0.7", "quantity": "36", "timeInForce": "IOC",
+    })
+}
+
+/// A trader's order that rests.
+pub fn resting(market: &str, trader: usize, k: usize) -> Value {
+    let price = format!("0.{}", 30 + (trader / 2 + k) % 20);
+    json!({
+        "marketId": market, "outcomeId": outcome(trader), "side": "BUY", "orderType": "LIMIT",
+        "price": price, "quantity": "10", "timeInForce": "GTC",
+    })
+}
+
+/// Orders of a trader's in one request.
+pub fn batch(orders: impl Iterator<Item = Value>) -> Value {
+    let operations: Vec<Value> = orders.map(|order| json!({ "place": order })).collect();
+    json!({ "operations": operations })
+}
+
+/// What a trader buys.
+fn outcome(trader: usize) -> &'static str {
+    if trader.is_multiple_of(2) { "yes" } else { "no" }
+}
