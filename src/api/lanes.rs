@@ -79,7 +79,10 @@ impl Lane {
     fn open(number: usize, door: Arc<Door>, limits: Limits) -> io::Result<Lane> {
         let (connections, taken) = unbounded_channel();
         let (ends, ended) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(mailbox::give_way)
+            .build()?;
         Builder::new().name(format!("lane-{number}")).spawn(move || {
             runtime.block_on(serve(taken, door, limits));
             // A look into the past that nobody waits for any more is not waited for.

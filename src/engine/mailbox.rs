@@ -2,16 +2,26 @@
 //! would cost a system call of its own. A thread that runs many callers opens one for itself;
 //! whoever asks from any other thread is answered directly.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::pending::Letter;
 
+/// A thread that is about to sleep so soon after it last was is busy.
+const BUSY_WITHIN: Duration = Duration::from_millis(1);
+/// A thread where nothing was asked for so many sleeps only has readers to serve.
+const QUIET_SLEEPS: u32 = 16;
+
 thread_local! {
     static HERE: RefCell<Option<Arc<Mailbox>>> = const { RefCell::new(None) };
+    /// When this thread was last about to sleep.
+    static TIRED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// How often it was since anything was asked here whose answer comes to its mailbox.
+    static QUIET: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Where answers wait for the callers of one thread.
@@ -22,8 +32,9 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// This thread's, if it has opened one.
+    /// This thread's, if it has opened one: for whoever asks something.
     pub fn here() -> Option<Arc<Mailbox>> {
+        QUIET.set(0);
         HERE.with_borrow(Clone::clone)
     }
 
@@ -40,6 +51,25 @@ impl Mailbox {
         }
         self.came.notify_one();
     }
+}
+
+/// To be called before this thread sleeps. If it is busy with readers alone, others go first: what
+/// they send meanwhile is found at once, and nobody need wake this thread for each piece of it. One
+/// that is not busy is better woken, since whoever gave way waits for its turn; and one that hands
+/// commands in is waited for by those who journal them.
+pub fn give_way() {
+    let now = Instant::now();
+    let busy = TIRED.replace(Some(now)).is_some_and(|last| now.duration_since(last) < BUSY_WITHIN);
+    if is_quiet() && busy {
+        std::thread::yield_now();
+    }
+}
+
+/// Whether this thread has slept often enough since anything was asked here, and will once more.
+fn is_quiet() -> bool {
+    let sleeps = QUIET.get().saturating_add(1);
+    QUIET.set(sleeps);
+    sleeps > QUIET_SLEEPS
 }
 
 /// Opens a mailbox for the callers on this thread, and hands out what comes; to be run on this
@@ -59,6 +89,15 @@ pub async fn open() {
 mod tests {
     use super::*;
     use crate::engine::pending::{Came, Refusal, ReplySlot};
+
+    #[test]
+    fn a_thread_is_quiet_once_nothing_was_asked_for_long() {
+        for _ in 0..2 {
+            assert!(Mailbox::here().is_none());
+            assert!((0..QUIET_SLEEPS).all(|_| !is_quiet()));
+            assert!((0..3).all(|_| is_quiet()));
+        }
+    }
 
     #[test]
     fn letters_are_handed_out_on_the_thread_that_opened_the_box() {
