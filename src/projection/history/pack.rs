@@ -88,11 +88,14 @@ pub(in crate::projection) fn pack(number: u64, sink: &mut impl ImageSink) {
 
 /// As [`pack`], of more than one byte.
 fn pack_more(number: u64, sink: &mut impl ImageSink) {
+    debug_assert!(number > u64::from(!MORE), "one byte holds it");
     if number < 1 << WORD_BITS {
-        let bits = u64::BITS - number.leading_zeros();
-        let count = bits.div_ceil(BITS);
+        // A seventh of its bits, rounded up, for as few bits as there are here. Zero, which never
+        // comes here, need not be told apart.
+        let bits = u64::BITS - (number | 1).leading_zeros();
+        let count = (bits * 9 + u64::BITS) / u64::BITS;
         // All bytes but the last say that there are more.
-        let more = MORES & ((1 << (u8::BITS * (count - 1))) - 1);
+        let more = MORES.wrapping_shr(u64::BITS + u8::BITS - u8::BITS * count);
         sink.put_first((spread(number) | more).to_le_bytes(), count as usize);
     } else {
         sink.put_first((spread(number) | MORES).to_le_bytes(), size_of::<u64>());
