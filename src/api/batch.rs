@@ -2,9 +2,12 @@
 
 use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
+use super::glance::Glance;
 use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
-use super::orders::{Placed, changed_order, named_order, own_order, placed, placed_before, untold};
+use super::orders::{
+    Placed, changed_order, named_order, own_open_order, own_order, placed, placed_before, untold,
+};
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
@@ -66,7 +69,7 @@ impl Shown {
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let (read, dry_run) = read(&call)?;
     draw(&call, &read)?;
-    let resolved = resolved(&call, read)?;
+    let resolved = resolved(&call, read);
     if dry_run.unwrap_or(false) {
         return trials::batch(&call, resolved).await;
     }
@@ -128,7 +131,11 @@ impl<'a> Batch<'a> {
                     self.place(part, terms)
                 }
             }
-            Ok(Resolved::Cancel(id)) => {
+            Ok(Resolved::Cancel(order)) => {
+                self.hand_in_placements();
+                self.cancel(part, Ok(order))
+            }
+            Ok(Resolved::CancelEnded(id)) => {
                 self.hand_in_placements();
                 self.cancel(part, own_order(self.call, id))
             }
@@ -235,32 +242,30 @@ impl Call {
 pub enum Resolved {
     /// Places an order.
     Place(PlaceOrder),
-    /// Cancels the order with this id.
-    Cancel(OrderId),
+    /// Cancels this order.
+    Cancel(OrderNo),
+    /// Cancels the order with this id, which does not stand any more or never did.
+    CancelEnded(OrderId),
     /// Cancels the newest order of this name.
     CancelNamed(Token),
 }
 
-/// Resolves all at one moment.
+/// Resolves all: placements in markets that the door knows without a look at the read model, and
+/// what has to be looked up at one moment.
 fn resolved(
     call: &Call,
     operations: Vec<Result<Operation, Problem>>,
-) -> Result<Vec<Result<Resolved, Problem>>, Problem> {
-    let user = call.caller.user;
-    let (_, resolved) = call.look(|view| {
-        let sequence = view.watermark();
-        let at = |problem| Problem { sequence: Some(sequence), ..problem };
-        let mut likely = None;
-        let mut resolve = |operation| match operation {
-            Operation::Place(order) => {
-                order.resolve_like(&mut likely, view, user).map(Resolved::Place).map_err(at)
-            }
-            Operation::Cancel(id) => Ok(Resolved::Cancel(id)),
-            Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
-        };
-        Ok(operations.into_iter().map(|read| read.and_then(&mut resolve)).collect())
-    })?;
-    Ok(resolved)
+) -> Vec<Result<Resolved, Problem>> {
+    let (glance, mut likely) = (Glance::of(call), None);
+    let mut resolve = |operation| match operation {
+        Operation::Place(order) => order.resolve_like(&mut likely, &glance).map(Resolved::Place),
+        Operation::Cancel(id) => Ok(match own_open_order(&glance, id) {
+            Some(order) => Resolved::Cancel(order),
+            None => Resolved::CancelEnded(id),
+        }),
+        Operation::CancelNamed(id) => Ok(Resolved::CancelNamed(id)),
+    };
+    operations.into_iter().map(|read| read.and_then(&mut resolve)).collect()
 }
 
 /// Takes what the operations cost, each as much as if it came alone: all or none of them are looked

@@ -181,12 +181,6 @@ impl Call {
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }
 
-    /// The number of any market, drafts too; mostly without waiting for anybody.
-    pub fn market_no(&self, id: MarketId) -> Result<MarketNo, Problem> {
-        let look = || self.look(|view| market_no(view, id)).map(|(_, market)| market);
-        self.behind.directory.market(id, look)
-    }
-
     /// Reads at one moment: what `look` finds, and the last record it can have seen. `look` must
     /// leave what is slow, such as printing, for later: writers wait meanwhile.
     pub fn look<T>(

@@ -22,6 +22,7 @@ pub mod packing;
 pub mod once;
 pub mod routes;
 pub mod call;
+pub mod glance;
 pub mod form;
 pub mod parse;
 pub mod page;

@@ -1,14 +1,14 @@
 //! The body of an order, read and resolved into the exchange's terms (interface 4.5).
 
-use super::call::{Call, market_no, user_no};
+use super::call::Call;
 use super::form::{Faults, Fields};
+use super::glance::Glance;
 use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
 use crate::exchange::command::{Condition, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
 use crate::exchange::ids::{MarketId, MarketNo, Token, UserId, UserNo};
 use crate::exchange::units::{Lots, Tick, TimeMs};
-use crate::projection::ReadModel;
 
 /// An order as its owner wrote it, every field of the right form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,10 +70,10 @@ impl OrderForm {
         })
     }
 
-    /// The order in the exchange's own terms. Whether the market is public and active is the
-    /// exchange's to judge.
-    pub fn resolve(self, view: &ReadModel, user: UserNo) -> Result<PlaceOrder, Problem> {
-        self.resolve_like(&mut None, view, user)
+    /// The order in the exchange's own terms, as the caller's. Whether the market is public and
+    /// active is the exchange's to judge.
+    pub fn resolve(self, glance: &Glance<'_>) -> Result<PlaceOrder, Problem> {
+        self.resolve_like(&mut None, glance)
     }
 
     /// The same, where the market is likely to be the one that was looked up last.
@@ -81,26 +81,15 @@ impl OrderForm {
     pub fn resolve_like(
         self,
         likely: &mut Option<(MarketId, MarketNo)>,
-        view: &ReadModel,
-        user: UserNo,
+        glance: &Glance<'_>,
     ) -> Result<PlaceOrder, Problem> {
         let market = match *likely {
             Some((id, market)) if id == self.market => market,
-            _ => market_no(view, self.market)?,
+            _ => glance.market_no(self.market)?,
         };
         *likely = Some((self.market, market));
-        let copied = self.options.copy_from.map(|trader| user_no(view, trader)).transpose()?;
-        Ok(self.resolved(user, market, copied))
-    }
-
-    /// The same for the caller, mostly without waiting for whoever changes the read model.
-    pub fn resolve_by(self, call: &Call) -> Result<PlaceOrder, Problem> {
-        let user = call.caller.user;
-        if self.options.copy_from.is_some() {
-            return call.look(|view| self.resolve(view, user)).map(|(_, terms)| terms);
-        }
-        let market = call.market_no(self.market)?;
-        Ok(self.resolved(user, market, None))
+        let copied = self.options.copy_from.map(|trader| glance.user_no(trader)).transpose()?;
+        Ok(self.resolved(glance.caller(), market, copied))
     }
 
     fn resolved(self, user: UserNo, market: MarketNo, copy_from: Option<UserNo>) -> PlaceOrder {

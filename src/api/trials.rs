@@ -114,7 +114,8 @@ pub async fn batch(
 fn step(call: &Call, operation: Resolved, before: &[KeyedStep]) -> Result<Step, Problem> {
     Ok(match operation {
         Resolved::Place(terms) => Step::Place(terms),
-        Resolved::Cancel(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
+        Resolved::Cancel(order) => Step::Cancel { name: None, order: Some(order) },
+        Resolved::CancelEnded(id) => Step::Cancel { name: None, order: Some(own_order(call, id)?) },
         Resolved::CancelNamed(name) => {
             let named = |step: &Step| match step {
                 Step::Place(terms) => terms.client_order_id.as_deref() == Some(&name),
@@ -174,7 +175,6 @@ fn accepts(step: &Applied<'_>, placed: OrderNo) -> bool {
     matches!(step.effects, [Effect::OrderAccepted { order, .. }, ..] if *order == placed)
 }
 
-/// What a trial came to, unless the state contradicts itself.
 /// Whether a request that names itself was carried out before.
 pub async fn asked_before(call: &Call) -> Result<bool, Problem> {
     let Some(once) = call.once.clone() else { return Ok(false) };
@@ -185,6 +185,7 @@ pub async fn asked_before(call: &Call) -> Result<bool, Problem> {
     call.engine.try_out(Tried::Asked, Some(once), tell).await?
 }
 
+/// What a trial came to, unless the state contradicts itself.
 fn sound<T>(came: Result<T, Broken>) -> Result<T, Problem> {
     came.map_err(|_| Problem::internal("a trial came to what cannot be"))
 }

@@ -6,6 +6,7 @@
 mod door;
 mod lists;
 mod socket;
+mod waiting;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
