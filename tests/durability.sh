@@ -74,6 +74,9 @@ for line in open(trace, errors="replace"):
         named.discard(parent)
     if name == "openat" and "O_CREAT" in rest and "/archive/" in rest:
         named.discard(parent + "/archive")
+    if name == "rename" and f'"{venue}/refused"' in rest and venue + "/refused.partial" in named:
+        named.add(venue + "/refused")
+        named.discard(venue)
     if name == "rename" and "venue.blocks" in rest:
         renamed = True
         named.discard(parent + "/copies")

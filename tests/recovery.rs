@@ -408,6 +408,71 @@ fn sled_opens_without_its_snapshots_and_with_its_settings_emptied() {
     assert_eq!(read_all(&journal), Ok(blocks));
 }
 
+/// What a data directory holds, as a kill would leave it; sled's own files are in `journal/`.
+fn copied(data: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    fs::create_dir(copy.path().join("journal")).unwrap();
+    for folder in [Path::new(""), Path::new("journal")] {
+        for entry in fs::read_dir(data.join(folder)).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                let to = copy.path().join(folder).join(entry.file_name());
+                fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    copy
+}
+
+/// The newest of sled's snapshots.
+fn newest_snapshot(data: &Path) -> std::path::PathBuf {
+    let entries = fs::read_dir(data.join("journal")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let named = |path: &std::path::PathBuf| path.to_string_lossy().contains("/snap.");
+    // None would be sled's doing, and leave the test nothing to say.
+    paths.filter(named).max().unwrap()
+}
+
+/// sled writes a snapshot at each start under another name first. A start that is killed meanwhile
+/// leaves any beginning of it, and the next one knows nothing of that.
+#[test]
+fn a_start_that_was_killed_while_sled_wrote_its_snapshot_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(40, 4);
+    for part in blocks.chunks(20) {
+        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        append_all(&mut journal, part);
+    }
+    let started = copied(dir.path());
+    drop(SledJournal::open(started.path()).unwrap());
+    let snapshot = newest_snapshot(started.path());
+    let name = snapshot.file_name().unwrap().to_str().unwrap();
+    assert!(newest_snapshot(dir.path()).file_name() < snapshot.file_name(), "no newer one");
+    let bytes = fs::read(&snapshot).unwrap();
+    for cut in (0..bytes.len()).step_by(7).chain([bytes.len()]) {
+        let copy = copied(dir.path());
+        let unfinished = copy.path().join("journal").join(format!("{name}.generating"));
+        fs::write(&unfinished, &bytes[..cut]).unwrap();
+        let (journal, _) = SledJournal::open(copy.path()).unwrap();
+        assert_eq!(read_all(&journal), Ok(blocks.clone()), "cut at {cut}");
+        assert!(!unfinished.exists());
+    }
+}
+
+/// The settings are the first that sled writes, before there is a file that they are of.
+#[test]
+fn a_first_start_that_was_killed_while_sled_wrote_its_settings_is_made_again() {
+    let made = tempfile::tempdir().unwrap();
+    drop(SledJournal::open(made.path()).unwrap());
+    let settings = fs::read(made.path().join("journal/conf")).unwrap();
+    for cut in 0..settings.len() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("journal")).unwrap();
+        fs::write(dir.path().join("journal/conf"), &settings[..cut]).unwrap();
+        drop(SledJournal::open(dir.path()).unwrap());
+        assert_eq!(fs::read(dir.path().join("journal/conf")).unwrap(), settings, "cut at {cut}");
+    }
+}
+
 /// sled takes a changed byte in its file for the end of its log, forgets all that was written
 /// after it and says nothing. The witness says it: no acknowledged block goes missing unnoticed.
 #[test]

@@ -29,6 +29,8 @@ const REWRITE_BYTES: usize = 1 << 20;
 pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
 pub(super) const MARKER_FILE: &str = "refused";
+/// Of a marker that is being made.
+const PARTIAL_EXTENSION: &str = "partial";
 /// The last acknowledged block, in two slots written in turn.
 pub(super) const WITNESS_FILE: &str = "witness";
 /// Where the second slot begins: in another sector, so that one torn write spares the other.
@@ -369,16 +371,19 @@ fn rewrite(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the marker and the witness with their space allocated, the marker last.
+/// Makes the marker and the witness with their space allocated, the marker last: it is whole where
+/// it has its name.
 fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(witness)?;
     for offset in [0, WITNESS_SLOT_OFFSET] {
         file.write_all_at(&Witness::NONE.encode(), offset)?;
     }
     file.sync_all()?;
-    let file = OpenOptions::new().create_new(true).write(true).open(marker)?;
+    let unnamed = marker.with_extension(PARTIAL_EXTENSION);
+    let file = OpenOptions::new().create(true).truncate(true).write(true).open(&unnamed)?;
     file.write_all_at(&Marker::Clear.encode(), 0)?;
-    file.sync_all()
+    file.sync_all()?;
+    fs::rename(unnamed, marker)
 }
 
 #[cfg(test)]

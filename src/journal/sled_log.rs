@@ -133,9 +133,9 @@ fn snapshot_position(dir: &Path) -> io::Result<u64> {
     let mut newest = 0;
     for entry in fs::read_dir(dir)? {
         let name = entry?.file_name();
-        // One that a crash left half made is taken by sled like any other.
         let position = name.to_str().and_then(|name| name.strip_prefix("snap."));
-        let position = position.and_then(|rest| rest.get(..POSITION_LETTERS));
+        // What a start that was cut short left half made is longer, and is cleared away.
+        let position = position.filter(|hex| hex.len() == POSITION_LETTERS);
         let position = position.and_then(|hex| u64::from_str_radix(hex, 16).ok());
         newest = newest.max(position.unwrap_or(0));
     }

@@ -1,5 +1,6 @@
 //! sled itself: its tree of blocks, its errors in our words, its panics caught.
 
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -27,6 +28,14 @@ const LOCK_TRIES_MAX: u32 = 500;
 const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
 /// sled's tree that holds the blocks.
 const TREE: &str = "blocks";
+/// sled's data file.
+const DATABASE_FILE: &str = "db";
+/// sled's settings.
+const SETTINGS_FILE: &str = "conf";
+/// How the names of sled's snapshots begin, which it takes when it opens.
+const SNAPSHOT_PREFIX: &str = "snap.";
+/// How they end until they are finished.
+const UNFINISHED_SUFFIX: &str = ".generating";
 
 /// sled itself, each call inside `catch_unwind`: it panics on some of the damage it meets.
 #[derive(Debug)]
@@ -151,6 +160,7 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
         .mode(sled::Mode::HighThroughput)
         .flush_every_ms(None);
     loop {
+        clear_unfinished(dir).map_err(|error| StoreError::new(Step::Open, error))?;
         let opened = caught(Step::Open, || match config.open() {
             Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
             opened => opened.map(Some),
@@ -161,6 +171,28 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
         tries = tries.saturating_sub(1);
         thread::sleep(LOCK_TRY_EVERY);
     }
+}
+
+/// Takes away what a start that was cut short left half made. sled means to pass over a snapshot
+/// that was not finished, but looks for another suffix than it writes: it would take that one for
+/// its newest, and call its files damaged. Nothing is built on a snapshot before it is finished,
+/// and the one before is there until then.
+fn clear_unfinished(dir: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let (entry, database) = (entry?, dir.join(DATABASE_FILE));
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let snapshot = name.starts_with(SNAPSHOT_PREFIX) && name.ends_with(UNFINISHED_SUFFIX);
+        // Settings are written before the data file is made, and say nothing without it.
+        if snapshot || name == SETTINGS_FILE && !database.exists() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Accesses a leaf so many times more, by a key that was just read or written. sled looks for
