@@ -314,6 +314,9 @@ fn what_was_answered_survives_every_kill_once_and_whole() {
         venue.end();
         faults.append(&mut venue.auditor.faults);
         count = std::mem::take(&mut venue.auditor.count);
+        if !faults.is_empty() {
+            println!("left in {}", venue.ground.kept().display());
+        }
         if kills > KILLS_A_VENUE {
             println!("{}", summary(&count, seed));
         }

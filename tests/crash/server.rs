@@ -20,6 +20,11 @@ impl Ground {
         Ground { folder: tempfile::tempdir().unwrap() }
     }
 
+    /// Leaves it there for whoever looks into what went wrong.
+    pub fn kept(self) -> PathBuf {
+        self.folder.keep()
+    }
+
     /// The folder of the journal.
     pub fn venue(&self) -> PathBuf {
         self.folder.path().join("venue")

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Starts and stops a server, and kills it at each call by which it changes a file or a folder
+meanwhile, one after the other; where it writes, with nothing, a part and nearly all of it written.
+Sees that the next start comes to the very same state.
+
+    tests/killed_starts.py BINARY
+
+Three starts are killed so: the first of all, one after a kill, and one after a stop in order; each
+with snapshots, history and an archive. Standard library and a C compiler only. Exit code 1 where a
+start does not come to the state it should.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+OPERATOR = "killed-starts-operator-key-0123456789"
+# How many eighths of a write are done.
+PARTS = (0, 3, 7)
+COMMANDS = 400
+# More than a first start writes.
+FIRST_RECORDS = 10
+FLAGS = ["--listen", "127.0.0.1:0", "--snapshot-every", "100"]
+
+
+class Start:
+    """A server that was started, and has opened or ended."""
+
+    def __init__(self, binary, folder, more=None):
+        command = [binary, "serve", "--data", folder / "data", "--archive", folder / "archive"]
+        env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, **(more or {})}
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            command + FLAGS, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env
+        )
+        self.port = None
+        for line in self.process.stdout:
+            if line.startswith("listening on "):
+                self.port = int(line.rsplit(":", 1)[1])
+                return
+        self.process.wait()
+
+    def killed(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def stopped(self):
+        """Stops it in order; where it had come to, or what it said instead."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate()
+        self.log.seek(0)
+        said = self.log.read()
+        found = re.search(r"stopped (sequence=(\d+) .*)", said)
+        if not found or self.port is None:
+            return said
+        # What a first start writes is of its own time, and made with a key of its own.
+        return found[1] if int(found[2]) > FIRST_RECORDS else found[2]
+
+
+def trade(port):
+    """Users, money and commands enough for blocks, snapshots and history."""
+    server = http.client.HTTPConnection("127.0.0.1", port)
+    headers = {"X-API-Key": OPERATOR, "Content-Type": "application/json"}
+    for number in range(COMMANDS // 2):
+        person = {"profileName": f"ann{number}", "profilePic": "https://assets.example.org/a.png"}
+        server.request("POST", "/api/v1/admin/users", json.dumps(person), headers)
+        user = json.load(server.getresponse())["id"]
+        path = f"/api/v1/admin/users/{user}/deposits"
+        server.request("POST", path, json.dumps({"amount": "10.00"}), headers)
+        server.getresponse().read()
+
+
+def stopped(binary, folder):
+    return Start(binary, folder).stopped()
+
+
+def begun(binary, folder, in_order):
+    """A venue that has traded, was started again, traded more and was stopped."""
+    for last in (False, True):
+        server = Start(binary, folder)
+        trade(server.port)
+        if in_order or not last:
+            server.stopped()
+        else:
+            server.killed()
+
+
+def main(binary):
+    binary = pathlib.Path(binary).absolute()
+    source = pathlib.Path(__file__).with_suffix(".c")
+    faults, kills = 0, 0
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        killer = work / "killer.so"
+        compiled = ["cc", "-O1", "-shared", "-fPIC", "-o", killer, source, "-ldl"]
+        subprocess.run(compiled, check=True)
+        states = {"empty": work / "empty", "killed": work / "killed", "stopped": work / "stopped"}
+        states["empty"].mkdir()
+        begun(binary, states["killed"], in_order=False)
+        begun(binary, states["stopped"], in_order=True)
+        for name, state in states.items():
+            copy = work / "copy"
+            shutil.copytree(state, copy)
+            wanted = stopped(binary, copy)
+            shutil.rmtree(copy)
+            for part in PARTS:
+                at, opened, survived = 0, 0, False
+                while not survived:
+                    at += 1
+                    shutil.copytree(state, copy)
+                    kill = {"LD_PRELOAD": str(killer), "KILL_AT": str(at), "KILL_PART": str(part)}
+                    start = Start(binary, copy, kill)
+                    opened += start.port is not None
+                    start.stopped()
+                    survived = start.process.returncode == 0
+                    found = stopped(binary, copy)
+                    if found != wanted:
+                        print(f"{name}, call {at}, part {part}: {found}\n  instead of {wanted}")
+                        faults += 1
+                    shutil.rmtree(copy)
+                kills += at - 1
+                print(f"{name}, {part}/8 of a write done: {at - 1} kills, {opened - 1} of them once open")
+    print(f"{kills} kills, {faults} starts after them that came elsewhere")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
