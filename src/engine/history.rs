@@ -14,9 +14,11 @@ use crate::journal::store::{Step, StoreError};
 use crate::projection::history::shelf::Shelf;
 use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
 
-/// Bytes put on the shelf after which they are synced. A journal on the same disk waits for what
-/// stands before it, so it must never be much.
+/// Bytes put on the shelf after which they are synced, with what leads to them.
 const SYNC_EVERY_BYTES: u64 = 8 << 20;
+/// The same after which they alone are. A journal on the same disk waits for what the disk has
+/// before it, so it must never be much.
+const WRITE_OUT_EVERY_BYTES: u64 = 256 << 10;
 
 // A key ends with the number of the page.
 const _: () = assert!(KEY_BYTES == NAME_BYTES);
@@ -46,6 +48,8 @@ struct Kept {
     folded: AtomicU64,
     /// Bytes put there since the last sync.
     unsynced: AtomicU64,
+    /// Those of them that are not written out either.
+    unwritten: AtomicU64,
     failed: AtomicBool,
     /// Whether what comes may be there already.
     replaying: AtomicBool,
@@ -78,9 +82,9 @@ impl HistoryStore {
             PageStore::remove(data).map_err(|_| error)?;
             PageStore::open(data)
         })?;
-        let (folded, unsynced) = (AtomicU64::new(0), AtomicU64::new(0));
+        let [folded, unsynced, unwritten] = [const { AtomicU64::new(0) }; 3];
         let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
-        let kept = Kept { pages, folded, unsynced, failed, replaying };
+        let kept = Kept { pages, folded, unsynced, unwritten, failed, replaying };
         Ok(HistoryStore { backlog: Backlog::start(kept), rows })
     }
 
@@ -149,8 +153,14 @@ const fn vouched_key(sequence: Sequence) -> [u8; 8] {
 impl Kept {
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
+        self.unwritten.store(0, Ordering::Release);
         // Nothing more can be vouched for; the pages know that the next start makes them anew.
         self.pages.sync().inspect_err(|error| self.fail(error))
+    }
+
+    fn write_out(&self) -> Result<(), StoreError> {
+        self.unwritten.store(0, Ordering::Release);
+        self.pages.write_out().inspect_err(|error| self.fail(error))
     }
 
     fn fail(&self, error: &dyn std::fmt::Display) {
@@ -174,16 +184,23 @@ impl Store for Kept {
             self.pages.put(pages)
         };
         match put {
-            Ok(bytes) => drop(self.unsynced.fetch_add(bytes, Ordering::AcqRel)),
+            Ok(bytes) => {
+                self.unsynced.fetch_add(bytes, Ordering::AcqRel);
+                self.unwritten.fetch_add(bytes, Ordering::AcqRel);
+            }
             Err(error) => self.fail(&error),
         }
     }
 
     fn tidy(&self) {
-        if self.unsynced.load(Ordering::Acquire) < SYNC_EVERY_BYTES {
-            return;
-        }
-        if let Err(error) = self.sync()
+        let done = if self.unsynced.load(Ordering::Acquire) >= SYNC_EVERY_BYTES {
+            self.sync()
+        } else if self.unwritten.load(Ordering::Acquire) >= WRITE_OUT_EVERY_BYTES {
+            self.write_out()
+        } else {
+            Ok(())
+        };
+        if let Err(error) = done
             && !self.pages.is_closed()
         {
             tracing::warn!(%error, "history could not be synced");
@@ -242,7 +259,11 @@ mod tests {
             history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
             history.kept().tidy();
         };
-        let ways: [fn(&HistoryStore); 2] = [vouch, tidy];
+        let write_out = |history: &HistoryStore| {
+            history.kept().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
+            history.kept().pages.while_unwritten(|| history.kept().tidy());
+        };
+        let ways: [fn(&HistoryStore); 3] = [vouch, tidy, write_out];
         for fails in ways {
             let data = tempfile::tempdir().unwrap();
             let history = HistoryStore::open(data.path()).unwrap();
@@ -278,6 +299,8 @@ mod tests {
         history.close();
         history.backlog.drain();
         history.kept().unsynced.store(SYNC_EVERY_BYTES, Ordering::Release);
+        history.kept().tidy();
+        history.kept().unwritten.store(WRITE_OUT_EVERY_BYTES, Ordering::Release);
         history.kept().tidy();
         assert!(!history.kept().failed.load(Ordering::Acquire));
         assert!(!PageStore::is_damaged(data.path()));

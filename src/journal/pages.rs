@@ -232,6 +232,15 @@ impl PageStore {
         self.on(Step::Sync, Open::sync)
     }
 
+    /// Has the bytes of what was put there before on disk, where nothing leads to them yet: so the
+    /// next [`sync`](PageStore::sync) has little to write, and fails where this failed.
+    ///
+    /// # Errors
+    /// As of [`sync`](PageStore::sync).
+    pub fn write_out(&self) -> Result<(), StoreError> {
+        self.on(Step::Sync, Open::write_out)
+    }
+
     /// Whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_none()
@@ -337,12 +346,30 @@ impl Open {
         found.map_or_else(|| Ok(Group::default()), |found| Group::decode(&found))
     }
 
+    fn write_out(&self) -> Result<(), StoreError> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.not_failed()?;
+        let written = self.sync_pages().map_err(|failed| {
+            self.lately().not_synced();
+            self.marked(failed)
+        });
+        drop(turn);
+        written
+    }
+
+    fn sync_pages(&self) -> Result<(), StoreError> {
+        self.pages.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
+    }
+
+    /// The system tells of a failure once: what a second try says means nothing.
+    fn not_failed(&self) -> Result<(), StoreError> {
+        let failed = self.lately().failed();
+        if failed { Err(StoreError::new(Step::Sync, "an earlier sync failed")) } else { Ok(()) }
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lately().failed() {
-            // The system tells of a failure once: what a second try says means nothing.
-            return Err(StoreError::new(Step::Sync, "an earlier sync failed"));
-        }
+        self.not_failed()?;
         let new = self.lately().begin_sync();
         let synced = self.lead_to(&new).and_then(|before| {
             self.spoil(&before)?;
@@ -371,8 +398,7 @@ impl Open {
 
     /// Has sled lead to these pages, and all of it on disk. Gives where it led before that.
     fn lead_to(&self, new: &Places) -> Result<Vec<Place>, StoreError> {
-        let syncing = |error| StoreError::new(Step::Sync, error);
-        self.pages.sync_data().map_err(syncing)?;
+        self.sync_pages()?;
         let (mut new, mut before) = (new.iter().peekable(), Vec::new());
         while let Some((name, _)) = new.peek() {
             let home = places::home(name).0;
@@ -385,7 +411,7 @@ impl Open {
             caught(Step::Put, || self.places.insert(home, bytes).map(drop))?;
         }
         caught(Step::Flush, || self.places.flush().map(drop))?;
-        self.places_file.sync_data().map_err(syncing)?;
+        self.places_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))?;
         Ok(before)
     }
 
@@ -410,6 +436,11 @@ impl PageStore {
     /// What happens while what leads to the pages cannot be synced.
     pub(crate) fn while_unsynced<T>(&self, happens: impl FnOnce() -> T) -> T {
         self.while_unsynced_is(|open| &mut open.places_file, happens)
+    }
+
+    /// The same while the pages themselves cannot be.
+    pub(crate) fn while_unwritten<T>(&self, happens: impl FnOnce() -> T) -> T {
+        self.while_unsynced_is(|open| &mut open.pages, happens)
     }
 
     fn while_unsynced_is<T>(
@@ -562,7 +593,9 @@ mod tests {
             store.close();
             Err(StoreError::new(Step::Sync, "nobody is told"))
         };
-        let ways: [(&str, Ask); 3] = [("sync", sync), ("gather", gather), ("close", close)];
+        let write_out: Ask = |store| store.write_out().and_then(|()| store.sync());
+        let ways: [(&str, Ask); 4] =
+            [("sync", sync), ("write out", write_out), ("gather", gather), ("close", close)];
         let files: [fn(&mut Open) -> &mut File; 2] =
             [|open| &mut open.pages, |open| &mut open.places_file];
         for (way, ask) in ways {

@@ -1,5 +1,5 @@
-//! Settling: how sled's blocks reach the disk behind the write-ahead log, on a thread that nobody
-//! waits for until the log's other half is full.
+//! Settling: how sled's blocks reach the disk behind the write-ahead log, a little at a time, on
+//! threads that nobody waits for until a half of the log is to be written over.
 
 use std::fs::{self, File};
 use std::io;

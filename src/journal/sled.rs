@@ -25,6 +25,9 @@ use crate::exchange::units::Sequence;
 
 /// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
 const REWRITE_BYTES: usize = 1 << 20;
+/// Bytes given to sled after which they are taken to disk, unless that is under way. Little, for
+/// whoever syncs the log waits for what the disk has before it.
+const SETTLE_BYTES: usize = 64 << 10;
 /// Held by whoever has the journal open.
 pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
@@ -66,8 +69,10 @@ impl SledJournal {
 #[derive(Debug)]
 pub struct SledStore {
     // Fields are dropped in this order: the lock goes last.
-    /// Takes to disk what sled was given before the log's other half was begun.
+    /// Takes to disk what sled was given, at the least all before the log's half was begun.
     settling: Settling,
+    /// Bytes given to sled since that was begun.
+    unsettled: usize,
     settler: Settler,
     sled: Sled,
     wal: Wal,
@@ -160,8 +165,7 @@ impl SledStore {
             make_side_files(&marker_path, &witness_path).map_err(opening)?;
             sync_names(data, &dir).map_err(opening)?;
         }
-        let mut wal = Wal::open(&wal_path).map_err(opening)?;
-        wal.clear().map_err(opening)?;
+        let wal = Wal::cleared(&wal_path).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
         let writable = |path| OpenOptions::new().read(true).write(true).open(path);
         let marker = writable(&marker_path).map_err(opening)?;
@@ -169,6 +173,7 @@ impl SledStore {
         let settling = Settling::Ended(Ok(()));
         Ok(SledStore {
             settling,
+            unsettled: 0,
             settler,
             sled,
             wal,
@@ -199,10 +204,17 @@ impl SledStore {
 
     /// Goes on in the log's other half, once sled has on disk what stands there.
     fn turn(&mut self) -> Result<(), StoreError> {
+        self.begin_settling()?;
+        self.wal.turn();
+        Ok(())
+    }
+
+    /// Begins to take to disk what sled was given, once all is there that was begun with before.
+    fn begin_settling(&mut self) -> Result<(), StoreError> {
         self.settling.end()?;
         self.blobs.still_empty(Step::Put)?;
         self.settling = self.settler.begin();
-        self.wal.turn();
+        self.unsettled = 0;
         Ok(())
     }
 }
@@ -221,14 +233,19 @@ impl Drop for SledStore {
 impl BlockStore for SledStore {
     fn put(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.sound = false;
+        let has_room = self.wal.has_room(bytes);
         if self.settling.has_ended() {
             self.settling.end()?;
+            if has_room && self.unsettled >= SETTLE_BYTES {
+                self.begin_settling()?;
+            }
         }
-        if !self.wal.has_room(bytes) {
+        if !has_room {
             self.turn()?;
         }
         self.blobs.still_empty(Step::Put)?;
         self.sled.insert(first, bytes)?;
+        self.unsettled = self.unsettled.saturating_add(bytes.len());
         self.wal.put(bytes).map_err(|error| StoreError::new(Step::Put, error))
     }
 
@@ -390,6 +407,9 @@ fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
+    use std::thread;
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::results::Results;
@@ -399,6 +419,39 @@ mod tests {
 
     /// A file that cannot be synced.
     const UNSYNCED: &str = "/dev/null";
+
+    /// Bytes of a text that makes a block of about so many.
+    const TEXT_BYTES: usize = 50_000;
+
+    fn append(journal: &mut StoredJournal<SledStore>) -> Result<(), JournalError> {
+        let mut block = BlockBuilder::new(journal.head());
+        let profile_name = "x".repeat(TEXT_BYTES);
+        let command = Command::CreateUser { profile_name, profile_pic: String::new() };
+        let (sequence, time) = (journal.head().sequence.next(), TimeMs::default());
+        block.push(Record { sequence, time, once: None, command }).unwrap();
+        journal.append(block.build(Results::NONE).unwrap()).map(drop)
+    }
+
+    #[test]
+    fn what_sled_is_given_goes_to_disk_long_before_a_half_of_the_log_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        let database = dir.path().join(STORE_DIR).join("db");
+        let written = || {
+            let bytes = fs::read(&database).unwrap();
+            bytes.windows(100).any(|bytes| bytes == [b'x'; 100])
+        };
+        for _ in 0..=SETTLE_BYTES / TEXT_BYTES {
+            append(&mut journal).unwrap();
+            assert!(!written());
+        }
+        append(&mut journal).unwrap();
+        let began = Instant::now();
+        while !written() {
+            assert!(began.elapsed() < Duration::from_secs(20), "not written");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn what_cannot_be_synced_behind_the_log_stops_the_journal_and_loses_nothing() {
@@ -410,20 +463,15 @@ mod tests {
         let mut journal = StoredJournal::begin(store);
         let mut appended = 0;
         let error = loop {
-            let mut block = BlockBuilder::new(journal.head());
-            let profile_name = "x".repeat(50_000);
-            let command = Command::CreateUser { profile_name, profile_pic: String::new() };
-            let (sequence, time) = (journal.head().sequence.next(), TimeMs::default());
-            block.push(Record { sequence, time, once: None, command }).unwrap();
-            match journal.append(block.build(Results::NONE).unwrap()) {
-                Ok(_) => appended += 1,
+            match append(&mut journal) {
+                Ok(()) => appended += 1,
                 Err(error) => break error,
             }
             assert!(appended < 100, "nothing was to be synced");
         };
         assert!(matches!(error, JournalError::Refused { .. }), "{error}");
-        // The log's first half took them all.
-        assert!(appended > 10);
+        // The first were too few to be settled.
+        assert!(appended > u64::try_from(SETTLE_BYTES / TEXT_BYTES).unwrap());
         drop(journal);
         assert!(unsettled.exists());
         let (_, recovered) = SledJournal::open(dir.path()).unwrap();

@@ -18,7 +18,8 @@ use super::marker::Witness;
 use super::sectors::{SECTOR_BYTES, Sectors};
 use crate::exchange::units::Sequence;
 
-/// Bytes of a half: some thousands of orders, which the store takes to disk in a few milliseconds.
+/// Bytes of a half: some thousands of orders. The store takes them to disk while they come, and has
+/// most of them there when the half is full.
 const HALF_BYTES: usize = 1 << 20;
 /// Written over the beginning of a half that is to hold nothing.
 const NOTHING: [u8; MAGIC.len()] = [0; MAGIC.len()];
@@ -48,11 +49,21 @@ impl Wal {
     ///
     /// # Errors
     /// The system's.
-    pub fn open(path: &Path) -> io::Result<Wal> {
+    fn open(path: &Path) -> io::Result<Wal> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
         // A file system that does not do that says so here or at the first write.
         let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path).ok();
         Ok(Wal { direct, file, half: 0, used: 0, waiting: Sectors::of(HALF_BYTES) })
+    }
+
+    /// Opens the log with nothing in it: the store has all of it on disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn cleared(path: &Path) -> io::Result<Wal> {
+        let mut wal = Wal::open(path)?;
+        wal.clear()?;
+        Ok(wal)
     }
 
     /// Whether a block fits into the half that is being filled.
