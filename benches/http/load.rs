@@ -40,13 +40,22 @@ pub fn run(
 ) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
+        // The first answer on each says that the server has taken the connection.
+        let (mut streams, mut answer) = (Vec::new(), Vec::new());
+        for requests in requests {
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            stream.set_nodelay(true).expect("no delay");
+            stream.write_all(requests.first().expect("a request")).await.expect("sending");
+            read_answer(&mut stream, &mut answer).await;
+            streams.push(stream);
+        }
         let began = Instant::now();
         let until = began + duration;
         let (mut tell, mut connections) = (Vec::new(), Vec::new());
-        for requests in requests {
+        for (stream, requests) in streams.into_iter().zip(requests) {
             let (tells, told) = unbounded_channel();
             let due = per_second.map(|_| told);
-            connections.push(tokio::spawn(Drive { address, due, until }.run(Arc::clone(requests))));
+            connections.push(tokio::spawn(Drive { stream, due, until }.run(Arc::clone(requests))));
             tell.push(tells);
         }
         let pace = per_second.map(|rate| std::thread::spawn(move || pace(&tell, rate, until)));
@@ -96,7 +105,7 @@ fn histogram() -> Histogram<u64> {
 
 /// One connection.
 struct Drive {
-    address: SocketAddr,
+    stream: TcpStream,
     /// When to send, unless as fast as answers come.
     due: Option<UnboundedReceiver<Instant>>,
     until: Instant,
@@ -105,13 +114,11 @@ struct Drive {
 impl Drive {
     async fn run(mut self, requests: Arc<[Vec<u8>]>) -> Histogram<u64> {
         let mut latency = histogram();
-        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
-        stream.set_nodelay(true).expect("no delay");
         let mut answer = Vec::with_capacity(64 * 1024);
         for request in requests.iter().cycle() {
             let Some(due) = self.due().await.filter(|due| *due < self.until) else { break };
-            stream.write_all(request).await.expect("sending");
-            read_answer(&mut stream, &mut answer).await;
+            self.stream.write_all(request).await.expect("sending");
+            read_answer(&mut self.stream, &mut answer).await;
             let us = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
             latency.saturating_record(us);
         }
