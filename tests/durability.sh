@@ -176,20 +176,18 @@ python3 - "$work/trace" <<'PYTHON' || status=1
 import re
 import sys
 
-half, turns, synced, under_way, faults = 0, 0, True, None, 0
+half, turns, synced, under_way, faults = 0, 0, 0, {}, 0
 for line in open(sys.argv[1], errors="replace"):
     thread = line.split(" ", 1)[0]
     if "fdatasync(" in line and "/journal/db>" in line:
-        under_way = thread if "<unfinished" in line else None
-        synced |= line.rstrip().endswith("= 0")
-    elif thread == under_way and "fdatasync resumed" in line:
-        synced |= line.rstrip().endswith("= 0")
+        under_way[thread] = turns
+    if "fdatasync" in line and line.rstrip().endswith("= 0"):
+        synced = max(synced, under_way.pop(thread, 0))
     written = re.search(r"/wal>, .*, (\d+)(\) += | <unfinished)", line)
     if written and int(written[1]) // (1 << 20) != half:
+        # One that began after the turn before this one has ended by now.
+        faults += synced < turns
         half, turns = 1 - half, turns + 1
-        # The sync that began at the turn before this one has ended by now.
-        faults += turns > 1 and not synced
-        synced = False
 sound = "no" if faults or turns < 2 else "yes"
 print(f"  {turns} turns of the log, each after a sync of sled's file: {sound}")
 sys.exit(sound == "no")

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -28,7 +29,8 @@ static void end(void) {
 
 static int is_file(int fd) {
     struct stat seen;
-    return fstat(fd, &seen) == 0 && S_ISREG(seen.st_mode);
+    /* What is logged may go to a file. */
+    return fd > 2 && fstat(fd, &seen) == 0 && S_ISREG(seen.st_mode);
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -53,6 +55,28 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at) {
         end();
     }
     return REAL(pwrite64)(fd, bytes, count, at);
+}
+
+/* Opening makes a file or empties one. */
+static mode_t mode_of(int flags, va_list rest) {
+    if ((flags & (O_CREAT | O_TRUNC)) && is_the_one()) end();
+    return flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return REAL(open64)(path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return REAL(openat64)(folder, path, flags, mode);
 }
 
 #define KILLED_BEFORE(name, parameters, arguments)                                                 \

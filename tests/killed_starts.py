@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 OPERATOR = "killed-starts-operator-key-0123456789"
 # How many eighths of a write are done.
@@ -27,6 +28,10 @@ PARTS = (0, 3, 7)
 COMMANDS = 400
 # More than a first start writes.
 FIRST_RECORDS = 10
+# Fewer calls than any start makes.
+CALLS_MIN = 10
+# Longer than a start or a stop takes here, in seconds.
+PATIENCE = 120
 FLAGS = ["--listen", "127.0.0.1:0", "--snapshot-every", "100"]
 
 
@@ -41,20 +46,28 @@ class Start:
             command + FLAGS, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env
         )
         self.port = None
+        # One that hangs is ended, and found to be elsewhere.
+        self.alarm = threading.Timer(PATIENCE, self.process.kill)
+        self.alarm.start()
         for line in self.process.stdout:
             if line.startswith("listening on "):
                 self.port = int(line.rsplit(":", 1)[1])
                 return
+        self.ended()
+
+    def ended(self):
+        self.process.stdout.read()
         self.process.wait()
+        self.alarm.cancel()
 
     def killed(self):
         self.process.kill()
-        self.process.communicate()
+        self.ended()
 
     def stopped(self):
         """Stops it in order; where it had come to, or what it said instead."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate()
+        self.ended()
         self.log.seek(0)
         said = self.log.read()
         found = re.search(r"stopped (sequence=(\d+) .*)", said)
@@ -109,6 +122,8 @@ def main(binary):
             copy = work / "copy"
             shutil.copytree(state, copy)
             wanted = stopped(binary, copy)
+            if not re.fullmatch(r"(sequence=)?\d+( .*)?", wanted):
+                sys.exit(f"{name}: it does not start without being killed: {wanted}")
             shutil.rmtree(copy)
             for part in PARTS:
                 at, opened, survived = 0, 0, False
@@ -120,11 +135,15 @@ def main(binary):
                     opened += start.port is not None
                     start.stopped()
                     survived = start.process.returncode == 0
+                    if start.process.returncode not in (0, -signal.SIGKILL):
+                        sys.exit(f"{name}, call {at}: it ended with {start.process.returncode}")
                     found = stopped(binary, copy)
                     if found != wanted:
                         print(f"{name}, call {at}, part {part}: {found}\n  instead of {wanted}")
                         faults += 1
                     shutil.rmtree(copy)
+                if at <= CALLS_MIN:
+                    sys.exit(f"{name}: only {at - 1} calls were seen, so nothing was tried")
                 kills += at - 1
                 print(f"{name}, {part}/8 of a write done: {at - 1} kills, {opened - 1} of them once open")
     print(f"{kills} kills, {faults} starts after them that came elsewhere")

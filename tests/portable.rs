@@ -224,6 +224,8 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
         assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     }
+    // Or a little earlier, before the marker had its name.
+    fs::rename(data.join("refused"), data.join("refused.partial")).unwrap();
     let head = import(&data, PortableFile::open(&file).unwrap(), |_| ()).unwrap();
     assert_eq!(head, blocks.last().unwrap().head());
     assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Holds a running server against its own description with schemathesis (PyPI), all checks on, once
-# with an operator's key and once with a trader's. Takes at most a few minutes; the first argument
-# is the seconds for each of the two runs, the second the seed. Where schemathesis is not installed,
-# it is fetched into a folder that is deleted afterwards; skipped where that cannot be done.
+# Holds a running server against its own description with schemathesis (PyPI), all checks on but
+# where its settings say why not, once with an operator's key and once with a trader's. Takes at most
+# a few minutes; the first argument is the seconds for each of the two runs, the second the seed.
+# Where schemathesis is not installed, it is fetched into a folder that is deleted afterwards; skipped
+# where that cannot be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -193,6 +193,9 @@ impl Store for Kept {
     }
 
     fn tidy(&self) {
+        if self.failed.load(Ordering::Acquire) {
+            return;
+        }
         let done = if self.unsynced.load(Ordering::Acquire) >= SYNC_EVERY_BYTES {
             self.sync()
         } else if self.unwritten.load(Ordering::Acquire) >= WRITE_OUT_EVERY_BYTES {

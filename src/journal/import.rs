@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::block::{Block, Head};
 use super::marker::Witness;
 use super::sled::{
-    LOCK_FILE, MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE, UNSETTLED_FILE, WAL_FILE,
-    WITNESS_FILE, lock,
+    LOCK_FILE, MARKER_FILE, PARTIAL_MARKER_FILE, STORE_DIR, SledStore, UNFINISHED_FILE,
+    UNSETTLED_FILE, WAL_FILE, WITNESS_FILE, lock,
 };
 use super::store::{BlockStore, OpenError, StoreError, StoredJournal};
 use super::{Durable, Journal, JournalError};
@@ -17,6 +17,10 @@ use super::{Durable, Journal, JournalError};
 /// Bytes of blocks put into the store between two syncs: a sync is dear, and until the end none of
 /// them has to be on disk.
 const BATCH_BYTES: usize = 8 << 20;
+
+/// What an import makes beside the store's directory.
+const SIDE_FILES: [&str; 5] =
+    [MARKER_FILE, PARTIAL_MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE];
 
 /// Why a directory holds no imported journal. Nothing of it is left behind that would open.
 #[derive(Debug, thiserror::Error)]
@@ -131,18 +135,10 @@ fn holds_something(data: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    let ours = [
-        LOCK_FILE,
-        UNFINISHED_FILE,
-        STORE_DIR,
-        MARKER_FILE,
-        WITNESS_FILE,
-        WAL_FILE,
-        UNSETTLED_FILE,
-    ];
+    let ours = [LOCK_FILE, UNFINISHED_FILE, STORE_DIR].into_iter().chain(SIDE_FILES);
     for entry in entries {
         let name = entry?.file_name();
-        let known = ours.iter().any(|ours| name == *ours) && (unfinished || name == LOCK_FILE);
+        let known = ours.clone().any(|ours| name == ours) && (unfinished || name == LOCK_FILE);
         if !known {
             return Ok(true);
         }
@@ -157,7 +153,7 @@ fn clear(data: &Path) -> io::Result<()> {
         _ => Err(error),
     };
     fs::remove_dir_all(data.join(STORE_DIR)).or_else(absent)?;
-    for name in [MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE] {
+    for name in SIDE_FILES {
         fs::remove_file(data.join(name)).or_else(absent)?;
     }
     sync_folder(data)?;

@@ -1,6 +1,6 @@
 //! The journal's store on disk: sled 0.34.7, one value a block, with each of its known
 //! durability defects closed here (journal-format.md, "What we assume"). A block is durable once it
-//! is in the write-ahead log; sled has it at once, and on disk some thousands of orders later.
+//! is in the write-ahead log; sled has it at once, and on disk some hundreds of orders later.
 //!
 //! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
 //! `witness`, the last acknowledged block; `wal`, the write-ahead log; `journal/`, sled's own.
@@ -32,8 +32,8 @@ const SETTLE_BYTES: usize = 64 << 10;
 pub(super) const LOCK_FILE: &str = "lock";
 /// The refused marker.
 pub(super) const MARKER_FILE: &str = "refused";
-/// Of a marker that is being made.
-const PARTIAL_EXTENSION: &str = "partial";
+/// The same while it is made.
+pub(super) const PARTIAL_MARKER_FILE: &str = "refused.partial";
 /// The last acknowledged block, in two slots written in turn.
 pub(super) const WITNESS_FILE: &str = "witness";
 /// Where the second slot begins: in another sector, so that one torn write spares the other.
@@ -396,7 +396,7 @@ fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
         file.write_all_at(&Witness::NONE.encode(), offset)?;
     }
     file.sync_all()?;
-    let unnamed = marker.with_extension(PARTIAL_EXTENSION);
+    let unnamed = marker.with_file_name(PARTIAL_MARKER_FILE);
     let file = OpenOptions::new().create(true).truncate(true).write(true).open(&unnamed)?;
     file.write_all_at(&Marker::Clear.encode(), 0)?;
     file.sync_all()?;
@@ -407,6 +407,8 @@ fn make_side_files(marker: &Path, witness: &Path) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -451,6 +453,38 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(20), "not written");
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn a_half_of_the_log_is_written_over_only_once_sled_has_on_disk_what_stands_there() {
+        const BLOCKS: usize = 30;
+        // A half takes some twenty blocks.
+        const NEAR_HALF: usize = 15;
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = SledStore::open(dir.path()).unwrap();
+        let (tell, told) = mpsc::channel::<()>();
+        let never = |_| StoreError::new(Step::Sync, "nobody told");
+        store.settling = Settling::Begun(thread::spawn(move || told.recv().map_err(never)));
+        let mut journal = StoredJournal::begin(store);
+        let appended = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&appended);
+        let appending = thread::spawn(move || {
+            for _ in 0..BLOCKS {
+                append(&mut journal).unwrap();
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let began = Instant::now();
+        let count = || appended.load(Ordering::SeqCst);
+        while count() < NEAR_HALF && began.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Long enough for the rest.
+        thread::sleep(Duration::from_millis(300));
+        assert!((NEAR_HALF..BLOCKS).contains(&count()), "{} appended", count());
+        tell.send(()).unwrap();
+        appending.join().unwrap();
+        assert_eq!(count(), BLOCKS);
     }
 
     #[test]

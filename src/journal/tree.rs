@@ -1,6 +1,6 @@
 //! sled itself: its tree of blocks, its errors in our words, its panics caught.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -48,6 +48,9 @@ impl Sled {
     /// Opens sled's directory.
     pub(super) fn open(dir: &Path) -> Result<Sled, StoreError> {
         let db = open_db(dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
+        // Its new snapshot has its name before anything is built on that.
+        let named = File::open(dir).and_then(|dir| dir.sync_all());
+        named.map_err(|error| StoreError::new(Step::Open, error))?;
         let blocks = caught(Step::Open, || db.open_tree(TREE))?;
         Ok(Sled { db: Some(db), blocks: SledBlocks(Arc::new(RwLock::new(Some(blocks)))) })
     }
@@ -182,13 +185,14 @@ fn clear_unfinished(dir: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
+    let has_database = dir.join(DATABASE_FILE).try_exists()?;
     for entry in entries {
-        let (entry, database) = (entry?, dir.join(DATABASE_FILE));
+        let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let snapshot = name.starts_with(SNAPSHOT_PREFIX) && name.ends_with(UNFINISHED_SUFFIX);
         // Settings are written before the data file is made, and say nothing without it.
-        if snapshot || name == SETTINGS_FILE && !database.exists() {
+        if snapshot || name == SETTINGS_FILE && !has_database {
             fs::remove_file(entry.path())?;
         }
     }
