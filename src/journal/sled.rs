@@ -73,6 +73,8 @@ pub struct SledStore {
     settling: Settling,
     /// Bytes given to sled since that was begun.
     unsettled: usize,
+    /// After how many of them it is begun, if not at the half's end: [`SETTLE_BYTES`].
+    settled_after: usize,
     settler: Settler,
     sled: Sled,
     wal: Wal,
@@ -170,10 +172,10 @@ impl SledStore {
         let writable = |path| OpenOptions::new().read(true).write(true).open(path);
         let marker = writable(&marker_path).map_err(opening)?;
         let witness = writable(&witness_path).map_err(opening)?;
-        let settling = Settling::Ended(Ok(()));
         Ok(SledStore {
-            settling,
+            settling: Settling::Ended(Ok(())),
             unsettled: 0,
+            settled_after: SETTLE_BYTES,
             settler,
             sled,
             wal,
@@ -219,6 +221,14 @@ impl SledStore {
     }
 }
 
+#[cfg(test)]
+impl SledStore {
+    /// Has sled as far behind the log as it may ever be.
+    pub(super) const fn lag(&mut self) {
+        self.settled_after = usize::MAX;
+    }
+}
+
 impl Drop for SledStore {
     fn drop(&mut self) {
         let ended = self.settling.end();
@@ -236,7 +246,7 @@ impl BlockStore for SledStore {
         let has_room = self.wal.has_room(bytes);
         if self.settling.has_ended() {
             self.settling.end()?;
-            if has_room && self.unsettled >= SETTLE_BYTES {
+            if has_room && self.unsettled >= self.settled_after {
                 self.begin_settling()?;
             }
         }

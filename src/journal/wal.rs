@@ -207,7 +207,7 @@ mod tests {
     use crate::exchange::units::TimeMs;
     use crate::journal::Journal;
     use crate::journal::block::{BlockBuilder, Head};
-    use crate::journal::sled::{SledJournal, WAL_FILE};
+    use crate::journal::sled::{SledJournal, SledStore, WAL_FILE};
     use crate::journal::store::OpenError;
 
     /// Enough to begin each half several times.
@@ -251,11 +251,16 @@ mod tests {
             self.root.path().join(blocks.to_string())
         }
 
-        fn take() -> Moments {
+        /// With sled behind the log as it happens, or as far as it may be.
+        fn take(lags: bool) -> Moments {
             let root = tempfile::tempdir().unwrap();
             let mut moments = Moments { root, taken: Vec::new() };
             let live = moments.root.path().join("live");
-            let (mut journal, _) = SledJournal::open(&live).unwrap();
+            let mut store = SledStore::open(&live).unwrap();
+            if lags {
+                store.lag();
+            }
+            let (mut journal, _) = SledJournal::over(store).unwrap();
             for count in 1..=BLOCKS {
                 let text_bytes = [10, 50_000, 30_000][count % 3];
                 let block = block_after(journal.head(), text_bytes);
@@ -290,26 +295,29 @@ mod tests {
 
     #[test]
     fn whatever_sled_had_on_disk_no_acknowledged_block_goes_missing_unnoticed() {
-        let moments = Moments::take();
         let (mut begun, mut caught_up, mut refused) = (0, 0, 0);
-        for (index, (log, head)) in moments.taken.iter().enumerate() {
-            let held = read(&moments.at(*log).join(WAL_FILE)).unwrap();
-            assert_eq!(held.last().map(Block::head), Some(*head));
-            begun += usize::from(held.len() < *log);
-            let stores = &moments.taken[index.saturating_sub(1)..=index];
-            for (store, _) in moments.taken.first().into_iter().chain(stores) {
-                // The witness reaches the disk late: it may be as old as sled's files.
-                for witness in [log, store] {
-                    let mixed = moments.mixed(*store, *witness, *log);
-                    match opened(mixed.path()) {
-                        Ok(found) => {
-                            assert_eq!(found, *head, "{store} {witness} {log}");
-                            caught_up += usize::from(store < log);
+        for moments in [true, false].map(Moments::take) {
+            for (index, (log, head)) in moments.taken.iter().enumerate() {
+                let held = read(&moments.at(*log).join(WAL_FILE)).unwrap();
+                assert_eq!(held.last().map(Block::head), Some(*head));
+                begun += usize::from(held.len() < *log);
+                let stores = &moments.taken[index.saturating_sub(1)..=index];
+                for (store, _) in moments.taken.first().into_iter().chain(stores) {
+                    // The witness reaches the disk late: it may be as old as sled's files.
+                    for witness in [log, store] {
+                        let mixed = moments.mixed(*store, *witness, *log);
+                        match opened(mixed.path()) {
+                            Ok(found) => {
+                                assert_eq!(found, *head, "{store} {witness} {log}");
+                                caught_up += usize::from(store < log);
+                            }
+                            Err(OpenError::Torn { .. } | OpenError::Short { .. })
+                                if store < log =>
+                            {
+                                refused += 1;
+                            }
+                            Err(error) => panic!("{store} {witness} {log}: {error}"),
                         }
-                        Err(OpenError::Torn { .. } | OpenError::Short { .. }) if store < log => {
-                            refused += 1;
-                        }
-                        Err(error) => panic!("{store} {witness} {log}: {error}"),
                     }
                 }
             }
@@ -338,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_log_with_blocks_is_not_cleared_where_the_marker_is_gone() {
-        let moments = Moments::take();
+        let moments = Moments::take(true);
         let (log, head) = moments.taken[0];
         let mixed = moments.mixed(log, log, log);
         // Nothing was settled yet, so sled has nothing to show.
@@ -356,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_start_that_fails_while_sled_takes_over_leaves_word_of_it() {
-        let moments = Moments::take();
+        let moments = Moments::take(true);
         let (log, head) = moments.taken[0];
         let mixed = moments.mixed(log, log, log);
         let (unsettled, conf) = (mixed.path().join("unsettled"), mixed.path().join("journal/conf"));
@@ -385,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_log_that_is_cut_or_changed_anywhere_never_shortens_the_journal_unnoticed() {
-        let moments = Moments::take();
+        let moments = Moments::take(true);
         let (last, head) = moments.taken[5];
         let whole = fs::read(moments.at(last).join(WAL_FILE)).unwrap();
         let (mut kept, mut refused) = (0, 0);
