@@ -385,15 +385,22 @@ fn a_lost_or_damaged_marker_stops_the_start() {
     assert_eq!(opened, Err(OpenError::Lost(dir.path().join("journal"))));
 }
 
+/// Blocks that were appended to a journal, half of them after it was opened again: sled writes its
+/// first snapshot then.
+fn written_and_opened_again(data: &Path) -> Vec<Block> {
+    let blocks = chain(40, 4);
+    for part in blocks.chunks(20) {
+        let (mut journal, _) = SledJournal::open(data).unwrap();
+        append_all(&mut journal, part);
+    }
+    blocks
+}
+
 /// sled's snapshots and settings are derived or constant: without them the blocks are all there.
 #[test]
 fn sled_opens_without_its_snapshots_and_with_its_settings_emptied() {
     let dir = tempfile::tempdir().unwrap();
-    let blocks = chain(40, 4);
-    for part in blocks.chunks(20) {
-        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-        append_all(&mut journal, part);
-    }
+    let blocks = written_and_opened_again(dir.path());
     let mut removed = 0;
     for entry in fs::read_dir(dir.path().join("journal")).unwrap() {
         let entry = entry.unwrap();
@@ -437,11 +444,7 @@ fn newest_snapshot(data: &Path) -> std::path::PathBuf {
 #[test]
 fn a_start_that_was_killed_while_sled_wrote_its_snapshot_is_made_again() {
     let dir = tempfile::tempdir().unwrap();
-    let blocks = chain(40, 4);
-    for part in blocks.chunks(20) {
-        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
-        append_all(&mut journal, part);
-    }
+    let blocks = written_and_opened_again(dir.path());
     let started = copied(dir.path());
     drop(SledJournal::open(started.path()).unwrap());
     let snapshot = newest_snapshot(started.path());
