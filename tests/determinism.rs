@@ -10,6 +10,8 @@ mod naive;
 #[path = "model/recorded.rs"]
 mod recorded;
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use openoutcry::exchange::Exchange;
@@ -167,19 +169,24 @@ proptest! {
     /// Told apart by putting a clock that finds nothing due in the record's place.
     #[test]
     fn the_digest_shows_every_change_and_no_refusal(steps in steps()) {
-        let mut exchange = Exchange::new();
+        let (mut exchange, mut beats) = (Exchange::new(), BTreeMap::new());
         for record in records(&steps) {
             let mut idle = exchange.clone();
             let (effects, digest) = apply(&mut exchange, &record);
             let clock = Record { once: None, command: Command::AdvanceClock, ..record.clone() };
             let (nothing, without) = apply(&mut idle, &clock);
             let refused = matches!(effects[..], [Effect::Refused(_) | Effect::Repeated { .. }]);
+            let as_it_stood = match effects[..] {
+                // Asked for twice within a millisecond.
+                [Effect::HeartbeatSet { user, until }] => beats.insert(user, until) == Some(until),
+                _ => false,
+            };
             if !nothing.is_empty() && !matches!(nothing[..], [Effect::Refused(_)]) {
                 continue; // Something was due: the two are not comparable.
             }
             if refused {
                 prop_assert_eq!(digest, without, "a refusal left a trace: {:?}", record);
-            } else if effects.iter().any(shows) {
+            } else if !as_it_stood && effects.iter().any(shows) {
                 prop_assert_ne!(digest, without, "the digest does not show {:?}", record);
             }
         }
