@@ -1,5 +1,5 @@
 //! A block's bytes: header, checksum, chain. The block is the unit that lives or dies whole: one
-//! group commit, one value in the store.
+//! group commit.
 //!
 //! Trust goes by type: [`RawBlock`] is bytes from somewhere, [`Block`] is bytes that were found
 //! sound and the records they spell. Whether a block is on disk is said by `Durable<Block>`.
@@ -215,13 +215,13 @@ pub fn block_bytes(bytes: &[u8]) -> Result<usize, BlockFault> {
     Header::read(bytes)?.block_bytes()
 }
 
-/// The last record of the block that begins with these bytes and how long it is, as its header
-/// says.
-pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, usize), BlockFault> {
+/// The first and the last record of the block that begins with these bytes and how long it is, as
+/// its header says.
+pub(super) fn span(bytes: &[u8]) -> Result<(Sequence, Sequence, usize), BlockFault> {
     let header = Header::read(bytes)?;
     let others = u64::from(header.count).saturating_sub(1);
     let last = Sequence::new(header.first.get().saturating_add(others));
-    Ok((last, header.block_bytes()?))
+    Ok((header.first, last, header.block_bytes()?))
 }
 
 /// A sound block: its bytes, and the records they spell. Never empty.

@@ -6,6 +6,7 @@ pub mod archive;
 mod blobs;
 pub mod block;
 pub mod fields;
+mod groups;
 pub mod import;
 pub mod marker;
 pub mod member;

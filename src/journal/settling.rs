@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use super::groups::Group;
 use super::store::{Step, StoreError};
 use super::tree::SledBlocks;
 
@@ -28,12 +29,18 @@ impl Settler {
         Settler { blocks, file: Arc::new(file), unsettled }
     }
 
-    /// Returns once everything is on disk that sled was given before.
+    /// Gives sled the blocks that it lacks and returns once all are on disk.
     pub(super) fn settle(&self) -> Result<(), StoreError> {
-        let flushed = self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
+        self.settle_with(&self.blocks.not_given())
+    }
+
+    fn settle_with(&self, groups: &[Group]) -> Result<(), StoreError> {
+        let given = self.blocks.give(groups);
+        let flush = || self.blocks.on_blocks(Step::Flush, |blocks| blocks.flush().map(drop));
         // sled's flush asks for write-out only: neither the file's length nor the drive's cache.
         let sync = || self.file.sync_data().map_err(|error| StoreError::new(Step::Sync, error));
-        flushed.and_then(|()| sync()).map_err(|failed| match File::create(&self.unsettled) {
+        let settled = given.and_then(|()| flush()).and_then(|()| sync());
+        settled.map_err(|failed| match File::create(&self.unsettled) {
             Ok(_) => failed,
             Err(error) => {
                 let what = format_args!("{}, and that could not be noted: {error}", failed.what);
@@ -42,14 +49,16 @@ impl Settler {
         })
     }
 
-    /// Begins to do so on a thread of its own; where the system gives none, does it.
+    /// Begins to do so on a thread of its own, with the blocks that there are now; where the system
+    /// gives none, does it.
     pub(super) fn begin(&self) -> Settling {
         self.begin_on(thread::Builder::new().name("settling".to_owned()))
     }
 
     fn begin_on(&self, thread: thread::Builder) -> Settling {
-        let settler = self.clone();
-        match thread.spawn(move || settler.settle()) {
+        // Only what is here by now is durable in the log.
+        let (settler, groups) = (self.clone(), self.blocks.not_given());
+        match thread.spawn(move || settler.settle_with(&groups)) {
             Ok(thread) => Settling::Begun(thread),
             Err(_) => Settling::Ended(self.settle()),
         }
@@ -112,7 +121,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (store, unsettled) = (dir.path().join("store"), dir.path().join("unsettled"));
         let sled = Sled::open(&store).unwrap();
-        sled.insert(Sequence::new(1), b"a block that is long enough to be found").unwrap();
+        sled.blocks.put(Sequence::new(1), b"a block that is long enough to be found");
         let written = || fs::read(store.join("db")).unwrap();
         let found = |bytes: &[u8]| bytes.windows(7).any(|window| window == b"a block");
         assert!(!found(&written()));
@@ -130,5 +139,24 @@ mod tests {
         let mut settling = settler.begin_on(none_to_be_had());
         assert!(settling.has_ended() && unsettled.exists());
         assert_eq!(settling.end().map_err(|failed| failed.step), Err(Step::Sync));
+    }
+
+    /// A block that comes while sled is given others may be refused yet.
+    #[test]
+    fn what_comes_after_the_beginning_is_not_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        let sled = Sled::open(&store).unwrap();
+        let file = File::open(store.join("db")).unwrap();
+        let settler = Settler::of(sled.blocks.clone(), file, dir.path().join("unsettled"));
+        let blocks = sled.blocks.clone();
+        blocks.put(Sequence::new(1), b"one");
+        for number in 2..40 {
+            let mut settling = settler.begin();
+            blocks.put(Sequence::new(number), b"one more");
+            assert_eq!(settling.end(), Ok(()));
+            let left = blocks.not_given();
+            assert_eq!(left.iter().map(|(first, _)| first.get()).collect::<Vec<_>>(), [number]);
+        }
     }
 }

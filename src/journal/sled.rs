@@ -1,6 +1,6 @@
-//! The journal's store on disk: sled 0.34.7, one value a block, with each of its known
-//! durability defects closed here (journal-format.md, "What we assume"). A block is durable once it
-//! is in the write-ahead log; sled has it at once, and on disk some hundreds of orders later.
+//! The journal's store on disk: sled 0.34.7, with each of its known durability defects closed here
+//! (journal-format.md, "What we assume"). A block is durable once it is in the write-ahead log;
+//! sled is given it with others, and has it on disk, some hundreds of orders later.
 //!
 //! In the data directory: `lock`, held while the journal is open; `refused`, the marker;
 //! `witness`, the last acknowledged block; `wal`, the write-ahead log; `journal/`, sled's own.
@@ -25,8 +25,8 @@ use crate::exchange::units::Sequence;
 
 /// Bytes rewritten at a time after a failed append: enough to stream, little to hold.
 const REWRITE_BYTES: usize = 1 << 20;
-/// Bytes given to sled after which they are taken to disk, unless that is under way. Little, for
-/// whoever syncs the log waits for what the disk has before it.
+/// Bytes of blocks after which sled is given them and takes them to disk, unless that is under way.
+/// Little, for whoever syncs the log waits for what the disk has before it.
 const SETTLE_BYTES: usize = 64 << 10;
 /// Held by whoever has the journal open.
 pub(super) const LOCK_FILE: &str = "lock";
@@ -69,16 +69,16 @@ impl SledJournal {
 #[derive(Debug)]
 pub struct SledStore {
     // Fields are dropped in this order: the lock goes last.
-    /// Takes to disk what sled was given, at the least all before the log's half was begun.
+    /// Gives sled blocks and takes them to disk, at the least all before the log's half was begun.
     settling: Settling,
-    /// Bytes given to sled since that was begun.
+    /// Bytes of blocks that came since that was begun.
     unsettled: usize,
     /// After how many of them it is begun, if not at the half's end: [`SETTLE_BYTES`].
     settled_after: usize,
     settler: Settler,
     sled: Sled,
     wal: Wal,
-    /// Whether every block given to sled is also in the log, and nothing failed since.
+    /// Whether every block that came is on disk in the log, and nothing failed since.
     sound: bool,
     blobs: BlobFolder,
     marker: File,
@@ -190,10 +190,11 @@ impl SledStore {
 }
 
 impl SledStore {
-    /// Gives sled a block, which is durable only once everything is [settled](Self::settle).
+    /// Takes a block, which is durable only once everything is [settled](Self::settle).
     pub(super) fn import(&mut self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
         self.blobs.still_empty(Step::Put)?;
-        self.sled.insert(first, bytes)
+        self.sled.blocks.put(first, bytes);
+        Ok(())
     }
 
     /// Returns once everything is on disk in sled's own file.
@@ -211,7 +212,8 @@ impl SledStore {
         Ok(())
     }
 
-    /// Begins to take to disk what sled was given, once all is there that was begun with before.
+    /// Begins to give sled what came, and to take it to disk, once all is there that was begun with
+    /// before.
     fn begin_settling(&mut self) -> Result<(), StoreError> {
         self.settling.end()?;
         self.blobs.still_empty(Step::Put)?;
@@ -254,7 +256,7 @@ impl BlockStore for SledStore {
             self.turn()?;
         }
         self.blobs.still_empty(Step::Put)?;
-        self.sled.insert(first, bytes)?;
+        self.sled.blocks.put(first, bytes);
         self.unsettled = self.unsettled.saturating_add(bytes.len());
         self.wal.put(bytes).map_err(|error| StoreError::new(Step::Put, error))
     }
@@ -270,9 +272,8 @@ impl BlockStore for SledStore {
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
-        while let Some((key, _)) = self.sled.blocks.at_or_after(first)? {
-            self.sled.remove(key)?;
-        }
+        self.sled.blocks.give_all()?;
+        self.sled.cut(first)?;
         // The log holds nothing since the start, so on disk in sled is on disk.
         self.settle()
     }

@@ -173,8 +173,8 @@ impl Wanted<'_> {
     fn is_in(&self, body: &[u8]) -> bool {
         self.magic.find_iter(body).any(|at| {
             let rest = body.get(at..).unwrap_or_default();
-            let span = block::span(rest).ok().filter(|(last, _)| *last == self.witness.last);
-            let whole = span.and_then(|(_, length)| rest.get(..length));
+            let span = block::span(rest).ok().filter(|(_, last, _)| *last == self.witness.last);
+            let whole = span.and_then(|(_, _, length)| rest.get(..length));
             whole.is_some_and(|whole| block::hash(whole) == self.witness.hash)
         })
     }

@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
 use super::block::{Block, RawBlock};
+use super::groups::{Group, Members, Newest, owned};
 use super::marker::Witness;
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
 use crate::exchange::units::Sequence;
@@ -52,21 +53,23 @@ impl Sled {
         let named = File::open(dir).and_then(|dir| dir.sync_all());
         named.map_err(|error| StoreError::new(Step::Open, error))?;
         let blocks = caught(Step::Open, || db.open_tree(TREE))?;
-        Ok(Sled { db: Some(db), blocks: SledBlocks(Arc::new(RwLock::new(Some(blocks)))) })
+        Ok(Sled { db: Some(db), blocks: SledBlocks::of(blocks) })
     }
 
-    pub(super) fn insert(&self, first: Sequence, bytes: &[u8]) -> Result<(), StoreError> {
-        let swapped = self.blocks.on_blocks(Step::Put, |blocks| {
-            let swapped = blocks.compare_and_swap(key(first), None::<&[u8]>, Some(bytes))?;
-            weigh(blocks, &key(first), bytes.len() / BYTES_PER_ACCESS)?;
-            Ok(swapped)
-        })?;
-        // Blocks are written once. A key that is taken means that the head was wrong.
-        swapped.map_err(|_| StoreError::new(Step::Put, format_args!("block {first} exists")))
-    }
-
-    pub(super) fn remove(&self, first: Sequence) -> Result<(), StoreError> {
-        self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))
+    /// Removes the blocks that begin at or after a record, from groups that hold others too.
+    pub(super) fn cut(&self, from: Sequence) -> Result<(), StoreError> {
+        while let Some((first, _)) = self.blocks.group_from(from)? {
+            self.blocks.on_blocks(Step::Remove, |blocks| blocks.remove(key(first)).map(drop))?;
+        }
+        let Some((first, group)) = self.blocks.group_holding(from)? else { return Ok(()) };
+        let kept = Members::of(first, &group).take_while(|(first, _)| *first < from);
+        let kept = kept.fold(0_usize, |kept, (_, block)| kept.saturating_add(block.len()));
+        match group.get(..kept) {
+            Some(kept) if kept.len() < group.len() => self
+                .blocks
+                .on_blocks(Step::Remove, |blocks| blocks.insert(key(first), kept).map(drop)),
+            _ => Ok(()),
+        }
     }
 
     /// Gives it the blocks of the log that it lacks; `before` them must be what it has.
@@ -79,22 +82,75 @@ impl Sled {
         {
             return Err(OpenError::Short { known: before.last, found: last });
         }
+        let mut lacking = Newest::default();
         for block in log {
             match self.blocks.at_or_after(block.first())? {
-                Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {}
-                _ => self.insert(block.first(), block.bytes())?,
+                Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {
+                    self.blocks.insert_all(&lacking.all())?;
+                    lacking.clear();
+                }
+                Some((key, _)) if key <= block.last() => {
+                    return Err(exists(key).into());
+                }
+                _ => lacking.put(block.first(), block.bytes()),
             }
         }
-        Ok(())
+        Ok(self.blocks.insert_all(&lacking.all())?)
     }
 }
 
-/// sled's tree of blocks, shared with readers on other threads. They hold it for one call at a
-/// time, and the store takes it away when it closes: whoever opens sled next finds it let go.
+/// The blocks: sled's tree of groups, and the newest, which it was not given yet; shared with
+/// readers on other threads. They hold the tree for one call at a time, and the store takes it away
+/// when it closes: whoever opens sled next finds it let go.
 #[derive(Debug, Clone)]
-pub(super) struct SledBlocks(Arc<RwLock<Option<sled::Tree>>>);
+pub(super) struct SledBlocks {
+    tree: Arc<RwLock<Option<sled::Tree>>>,
+    newest: Arc<Mutex<Newest>>,
+}
 
 impl SledBlocks {
+    fn of(tree: sled::Tree) -> SledBlocks {
+        SledBlocks { tree: Arc::new(RwLock::new(Some(tree))), newest: Arc::default() }
+    }
+
+    /// Takes the next block, which sled is given with others later.
+    pub(super) fn put(&self, first: Sequence, block: &[u8]) {
+        self.newest().put(first, block);
+    }
+
+    /// What sled was not given yet.
+    pub(super) fn not_given(&self) -> Vec<Group> {
+        self.newest().all()
+    }
+
+    /// Gives sled what it was not given yet.
+    pub(super) fn give_all(&self) -> Result<(), StoreError> {
+        self.give(&self.not_given())
+    }
+
+    /// Gives sled the oldest of what it was not given yet.
+    pub(super) fn give(&self, groups: &[Group]) -> Result<(), StoreError> {
+        for (first, group) in groups {
+            self.insert(*first, group)?;
+            self.newest().forget(*first);
+        }
+        Ok(())
+    }
+
+    fn insert_all(&self, groups: &[Group]) -> Result<(), StoreError> {
+        groups.iter().try_for_each(|(first, group)| self.insert(*first, group))
+    }
+
+    pub(super) fn insert(&self, first: Sequence, group: &[u8]) -> Result<(), StoreError> {
+        let swapped = self.on_blocks(Step::Put, |blocks| {
+            let swapped = blocks.compare_and_swap(key(first), None::<&[u8]>, Some(group))?;
+            weigh(blocks, &key(first), group.len() / BYTES_PER_ACCESS)?;
+            Ok(swapped)
+        })?;
+        // Blocks are written once. A key that is taken means that the head was wrong.
+        swapped.map_err(|_| exists(first))
+    }
+
     pub(super) fn on_blocks<T>(
         &self,
         step: Step,
@@ -102,37 +158,86 @@ impl SledBlocks {
     ) -> Result<T, StoreError> {
         let closed = || StoreError::new(step, "the store is closed");
         // Nothing panics while it holds this: `caught` is inside.
-        let blocks = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = self.tree.read().unwrap_or_else(PoisonError::into_inner);
         let blocks = blocks.as_ref().ok_or_else(closed)?;
         caught(step, || call(blocks))
     }
 
-    /// Reads one block.
-    fn one(
+    /// The group that begins last at or before a record.
+    fn group_holding(
         &self,
-        find: impl FnOnce(&sled::Tree) -> Option<sled::Result<(sled::IVec, sled::IVec)>>,
-    ) -> Result<Option<Stored>, StoreError> {
-        let found = self.on_blocks(Step::Read, |blocks| {
-            let Some(found) = find(blocks).transpose()? else { return Ok(None) };
-            weigh(blocks, &found.0, found.1.len() / BYTES_PER_ACCESS)?;
-            Ok(Some(found))
-        })?;
-        found.map(stored).transpose()
+        record: Sequence,
+    ) -> Result<Option<(Sequence, sled::IVec)>, StoreError> {
+        let found = self
+            .on_blocks(Step::Read, |blocks| blocks.range(..=key(record)).next_back().transpose());
+        found?.map(numbered).transpose()
     }
 
-    /// Waits for the call that is running, and leaves nothing for the next.
+    /// The group that begins first at or after a record.
+    fn group_from(&self, record: Sequence) -> Result<Option<(Sequence, sled::IVec)>, StoreError> {
+        let found =
+            self.on_blocks(Step::Read, |blocks| blocks.range(key(record)..).next().transpose());
+        found?.map(numbered).transpose()
+    }
+
+    /// The first block at or after a record that sled has.
+    fn in_tree_from(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
+        if let Some((first, group)) = &self.group_holding(from)?
+            && let Some(block) = Members::of(*first, group).at_or_after(from)
+        {
+            return self.read(*first, block).map(Some);
+        }
+        let Some((first, group)) = self.group_from(from)? else { return Ok(None) };
+        let block = Members::of(first, &group).next();
+        block.map(|block| self.read(first, block)).transpose()
+    }
+
+    /// A block of a group.
+    fn read(&self, group: Sequence, block: (Sequence, &[u8])) -> Result<Stored, StoreError> {
+        let accesses = block.1.len() / BYTES_PER_ACCESS;
+        if accesses > 0 {
+            self.on_blocks(Step::Read, |blocks| weigh(blocks, &key(group), accesses))?;
+        }
+        Ok(owned(block))
+    }
+
+    fn newest(&self) -> MutexGuard<'_, Newest> {
+        // A group is whole between any two of its calls, whatever panicked.
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the call that is running, and leaves nothing for the next. What is not among the
+    /// newest is taken to be in the tree, so that goes first.
     fn close(&self) -> Option<sled::Tree> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).take()
+        let tree = self.tree.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.newest().clear();
+        tree
     }
 }
 
 impl BlockSource for SledBlocks {
     fn at_or_before(&self, until: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.one(|blocks| blocks.range(..=key(until)).next_back())
+        if let Some(block) = self.newest().at_or_before(until) {
+            return Ok(Some(block));
+        }
+        let Some((first, group)) = self.group_holding(until)? else { return Ok(None) };
+        let block = Members::of(first, &group).at_or_before(until);
+        block.map(|block| self.read(first, block)).transpose()
     }
 
     fn at_or_after(&self, from: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.one(|blocks| blocks.range(key(from)..).next())
+        {
+            let newest = self.newest();
+            if newest.first().is_some_and(|first| first <= from) {
+                return Ok(newest.at_or_after(from));
+            }
+        }
+        if let Some(block) = self.in_tree_from(from)? {
+            return Ok(Some(block));
+        }
+        let newest = self.newest().at_or_after(from);
+        // sled may have been given one before that meanwhile.
+        Ok(self.in_tree_from(from)?.or(newest))
     }
 }
 
@@ -227,15 +332,19 @@ pub(super) fn caught<T>(
     }
 }
 
+fn exists(first: Sequence) -> StoreError {
+    StoreError::new(Step::Put, format_args!("block {first} exists"))
+}
+
 /// Big-endian, so that sled's order of bytes is the order of numbers.
 const fn key(sequence: Sequence) -> [u8; 8] {
     sequence.get().to_be_bytes()
 }
 
-fn stored((key, bytes): (sled::IVec, sled::IVec)) -> Result<Stored, StoreError> {
+fn numbered((key, group): (sled::IVec, sled::IVec)) -> Result<(Sequence, sled::IVec), StoreError> {
     let number = <[u8; 8]>::try_from(&*key)
         .map_err(|_| StoreError::new(Step::Read, "a key is not 8 bytes long"))?;
-    Ok((Sequence::new(u64::from_be_bytes(number)), bytes.to_vec()))
+    Ok((Sequence::new(u64::from_be_bytes(number)), group))
 }
 
 /// sled's errors in words of ours: its own name its sources and its code.
@@ -246,5 +355,196 @@ fn in_words(error: &sled::Error) -> String {
         sled::Error::Unsupported(_) => "the store's files are of another form".to_owned(),
         sled::Error::CollectionNotFound(_) => "the store has no tree of blocks".to_owned(),
         sled::Error::ReportableBug(_) => "the store met a state that cannot be".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::journal::block::Head;
+    use crate::journal::wal::tests::block_of;
+
+    /// What may happen to blocks.
+    #[derive(Debug, Clone)]
+    enum Happens {
+        /// One with a text of so many bytes comes.
+        Put(usize),
+        /// sled is given so many groups.
+        Give(usize),
+        /// sled is given one block, as by earlier versions.
+        Insert,
+        /// sled is closed after it was given everything, and opened again.
+        Reopen,
+        /// Of the last blocks so many are refused, once sled has all.
+        Cut(usize),
+    }
+
+    fn happens() -> impl Strategy<Value = Happens> {
+        let text_bytes = prop_oneof![8 => 10_usize..900, 1 => 900_usize..7_000];
+        prop_oneof![
+            20 => text_bytes.prop_map(Happens::Put),
+            3 => (1_usize..4).prop_map(Happens::Give),
+            2 => Just(Happens::Insert),
+            1 => Just(Happens::Reopen),
+            1 => (1_usize..8).prop_map(Happens::Cut),
+        ]
+    }
+
+    /// sled, and what it should hold.
+    struct Case {
+        dir: tempfile::TempDir,
+        sled: Option<Sled>,
+        heads: Vec<Head>,
+        expected: BTreeMap<Sequence, Vec<u8>>,
+    }
+
+    impl Case {
+        fn new() -> Case {
+            let dir = tempfile::tempdir().unwrap();
+            let sled = Some(Sled::open(dir.path()).unwrap());
+            Case { dir, sled, heads: vec![Head::START], expected: BTreeMap::new() }
+        }
+
+        fn blocks(&self) -> &SledBlocks {
+            &self.sled.as_ref().unwrap().blocks
+        }
+
+        fn next(&mut self, text_bytes: usize) -> Block {
+            let records = 1 + text_bytes as u64 % 3;
+            let block = block_of(records, self.heads.last().unwrap(), text_bytes);
+            self.heads.push(block.head());
+            self.expected.insert(block.first(), block.bytes().to_vec());
+            block
+        }
+
+        fn give_all(&self) {
+            self.blocks().give_all().unwrap();
+        }
+
+        fn happens(&mut self, what: &Happens) {
+            match what {
+                Happens::Put(text_bytes) => {
+                    let block = self.next(*text_bytes);
+                    self.blocks().put(block.first(), block.bytes());
+                }
+                Happens::Give(count) => {
+                    let groups = self.blocks().not_given();
+                    self.blocks().give(&groups[..groups.len().min(*count)]).unwrap();
+                }
+                Happens::Insert => {
+                    self.give_all();
+                    let block = self.next(10);
+                    self.blocks().insert(block.first(), block.bytes()).unwrap();
+                }
+                Happens::Reopen => {
+                    self.give_all();
+                    self.sled = None;
+                    self.sled = Some(Sled::open(self.dir.path()).unwrap());
+                }
+                Happens::Cut(count) => {
+                    self.give_all();
+                    let kept = self.heads.len().saturating_sub(*count).max(1);
+                    self.heads.truncate(kept);
+                    let from = self.heads.last().unwrap().sequence.next();
+                    self.sled.as_ref().unwrap().cut(from).unwrap();
+                    drop(self.expected.split_off(&from));
+                }
+            }
+        }
+
+        /// Asks for everything.
+        fn check(&self) {
+            for record in 0..=self.heads.last().unwrap().sequence.get() + 1 {
+                let record = Sequence::new(record);
+                let own = |(first, block): (&Sequence, &Vec<u8>)| (*first, block.clone());
+                let after = self.expected.range(record..).next().map(own);
+                assert!(self.blocks().at_or_after(record).unwrap() == after, "{record}");
+                let before = self.expected.range(..=record).next_back().map(own);
+                assert!(self.blocks().at_or_before(record).unwrap() == before, "{record}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            cases: 24,
+            ..ProptestConfig::default()
+        })]
+
+        /// Blocks are found as in a map, whichever of them stand together, in sled or not yet.
+        #[test]
+        fn blocks_are_found_wherever_they_stand(
+            all in proptest::collection::vec(happens(), 1..120),
+        ) {
+            let mut case = Case::new();
+            for (number, what) in all.iter().enumerate() {
+                case.happens(what);
+                if number % 8 == 0 || matches!(what, Happens::Cut(_)) {
+                    case.check();
+                }
+            }
+            case.check();
+        }
+    }
+
+    #[test]
+    fn blocks_that_sled_is_being_given_are_always_found() {
+        // Two to a group.
+        const TEXT_BYTES: usize = 1_500;
+        const BLOCKS: usize = 3_000;
+        let dir = tempfile::tempdir().unwrap();
+        let sled = Sled::open(dir.path()).unwrap();
+        let (blocks, mut head) = (sled.blocks.clone(), Head::START);
+        for _ in 0..BLOCKS {
+            let block = block_of(2, &head, TEXT_BYTES);
+            blocks.put(block.first(), block.bytes());
+            head = block.head();
+        }
+        let first_newest = || blocks.newest().first();
+        let first_of = |found: Result<Option<Stored>, StoreError>| found.unwrap().unwrap().0;
+        std::thread::scope(|threads| {
+            threads.spawn(|| blocks.give_all().unwrap());
+            threads.spawn(|| {
+                while let Some(first) = first_newest() {
+                    assert_eq!(first_of(blocks.at_or_after(first)), first);
+                    assert_eq!(first_of(blocks.at_or_before(first)), first);
+                }
+            });
+            threads.spawn(|| {
+                // The second record of the last block that sled has.
+                while let Some(first) = first_newest() {
+                    let before = Sequence::new(first.get() - 1);
+                    assert_eq!(first_of(blocks.at_or_after(before)), first);
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn the_log_is_taken_over_where_sled_lacks_it_and_nowhere_else() {
+        for has in [0..5, 0..30, 10..20, 0..0] {
+            let mut case = Case::new();
+            let log: Vec<Block> = (0..30).map(|_| case.next(300)).collect();
+            for block in &log[has] {
+                case.blocks().put(block.first(), block.bytes());
+            }
+            case.give_all();
+            let sled = case.sled.as_ref().unwrap();
+            sled.take_over(&log, Witness::NONE).unwrap();
+            case.check();
+            // Once more there is nothing to do; and another block in the place of one is refused.
+            sled.take_over(&log, Witness::NONE).unwrap();
+            let other = [block_of(2, &case.heads[14], 7)];
+            let refused = sled.take_over(&other, Witness::NONE).unwrap_err();
+            assert_eq!(refused, exists(other[0].first()).into());
+            case.check();
+        }
     }
 }

@@ -196,7 +196,7 @@ fn wide(length: usize) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop
 
     use std::path::PathBuf;
@@ -211,15 +211,25 @@ mod tests {
     use crate::journal::store::OpenError;
 
     /// Enough to begin each half several times.
-    const BLOCKS: usize = 102;
+    const BLOCKS: usize = 136;
+    /// Bytes of their texts, in turn: sled has some of them together.
+    const TEXT_BYTES: [usize; 8] = [10, 50_000, 300, 300, 300, 50_000, 50_000, 10];
     const FILES: [&str; 3] = ["refused", "witness", WAL_FILE];
 
     fn block_after(head: &Head, text_bytes: usize) -> Block {
+        block_of(1, head, text_bytes)
+    }
+
+    /// A block of so many records, each with a text of so many bytes.
+    pub(in crate::journal) fn block_of(records: u64, head: &Head, text_bytes: usize) -> Block {
         let mut builder = BlockBuilder::new(head);
-        let name = "x".repeat(text_bytes);
-        let command = Command::CreateUser { profile_name: name, profile_pic: String::new() };
-        let (sequence, time) = (head.sequence.next(), TimeMs::default());
-        builder.push(Record { sequence, time, once: None, command }).unwrap();
+        for number in 1..=records {
+            let name = "x".repeat(text_bytes);
+            let command = Command::CreateUser { profile_name: name, profile_pic: String::new() };
+            let sequence = Sequence::new(head.sequence.get() + number);
+            let time = TimeMs::default();
+            builder.push(Record { sequence, time, once: None, command }).unwrap();
+        }
         builder.build(Results::NONE).unwrap()
     }
 
@@ -262,7 +272,7 @@ mod tests {
             }
             let (mut journal, _) = SledJournal::over(store).unwrap();
             for count in 1..=BLOCKS {
-                let text_bytes = [10, 50_000, 30_000][count % 3];
+                let text_bytes = TEXT_BYTES[count % TEXT_BYTES.len()];
                 let block = block_after(journal.head(), text_bytes);
                 journal.append(block).unwrap();
                 if count % 17 == 0 {

@@ -1,0 +1,227 @@
+//! Groups: blocks that stand in one value of sled's, which costs sled little more than one block
+//! would; and the newest blocks, which are gathered until sled is given them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::block;
+use super::store::Stored;
+use crate::exchange::units::Sequence;
+
+/// Bytes up to which blocks stand together; a larger one stands alone. sled writes a leaf of up to
+/// 17 values anew with every eighth that comes, so more would be written in larger bursts.
+const GROUP_BYTES: usize = 8 << 10;
+
+/// A group that is not in sled yet: the first record, and the blocks.
+pub(super) type Group = (Sequence, Arc<Vec<u8>>);
+
+/// The blocks of a group, each with the record that should be its first. What cannot be told
+/// apart, because a block begins with another, comes as one: whoever reads it finds out why.
+#[derive(Debug)]
+pub(super) struct Members<'a> {
+    first: Sequence,
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) const fn of(first: Sequence, group: &'a [u8]) -> Members<'a> {
+        Members { first, rest: Some(group) }
+    }
+
+    /// The last block that begins at or before a record.
+    pub(super) fn at_or_before(self, until: Sequence) -> Option<(Sequence, &'a [u8])> {
+        self.take_while(|(first, _)| *first <= until).last()
+    }
+
+    /// The first block that begins at or after a record.
+    pub(super) fn at_or_after(mut self, from: Sequence) -> Option<(Sequence, &'a [u8])> {
+        self.find(|(first, _)| *first >= from)
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Sequence, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, rest) = (self.first, self.rest.take()?);
+        let span = block::span(rest).ok().filter(|(begins, ..)| *begins == first);
+        let apart = span
+            .and_then(|(_, last, length)| rest.split_at_checked(length).map(|parts| (last, parts)));
+        let (last, (block, after)) = apart.unwrap_or((first, (rest, &[])));
+        self.first = last.next();
+        self.rest = (!after.is_empty()).then_some(after);
+        Some((first, block))
+    }
+}
+
+/// The newest blocks, which sled was not given yet, in groups.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    groups: VecDeque<Group>,
+}
+
+impl Newest {
+    /// Adds the next block, to the last group if that has room and nobody was given it.
+    pub(super) fn put(&mut self, first: Sequence, block: &[u8]) {
+        if let Some((_, group)) = self.groups.back_mut()
+            && let Some(group) = Arc::get_mut(group)
+            && group.len().saturating_add(block.len()) <= GROUP_BYTES
+            && !(group.is_empty() || block.is_empty())
+        {
+            group.extend_from_slice(block);
+            return;
+        }
+        let mut group = Vec::with_capacity(GROUP_BYTES.max(block.len()));
+        group.extend_from_slice(block);
+        self.groups.push_back((first, Arc::new(group)));
+    }
+
+    /// All of them. As long as anybody has them, what is put goes to others.
+    pub(super) fn all(&self) -> Vec<Group> {
+        self.groups.iter().cloned().collect()
+    }
+
+    /// Forgets the oldest group, which must begin with this record.
+    pub(super) fn forget(&mut self, first: Sequence) {
+        self.groups.pop_front_if(|(oldest, _)| *oldest == first);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+    }
+
+    /// The first record that is not in sled.
+    pub(super) fn first(&self) -> Option<Sequence> {
+        self.groups.front().map(|(first, _)| *first)
+    }
+
+    /// The last block that begins at or before a record.
+    pub(super) fn at_or_before(&self, until: Sequence) -> Option<Stored> {
+        let after = self.groups.partition_point(|(first, _)| *first <= until);
+        let (first, group) = self.groups.get(after.checked_sub(1)?)?;
+        Members::of(*first, group).at_or_before(until).map(owned)
+    }
+
+    /// The first block that begins at or after a record.
+    pub(super) fn at_or_after(&self, from: Sequence) -> Option<Stored> {
+        let after = self.groups.partition_point(|(first, _)| *first <= from);
+        let mut groups = self.groups.range(after.saturating_sub(1)..);
+        groups.find_map(|(first, group)| Members::of(*first, group).at_or_after(from)).map(owned)
+    }
+}
+
+pub(super) fn owned((first, block): (Sequence, &[u8])) -> Stored {
+    (first, block.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test may stop
+
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::journal::block::Head;
+    use crate::journal::wal::tests::block_of;
+
+    /// What may happen to the newest blocks.
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// One with a text of so many bytes comes.
+        Put(usize),
+        /// Somebody takes all there are, to give them to sled.
+        Take,
+        /// Whoever took them has given so many groups.
+        Give(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let text_bytes = prop_oneof![4 => 10_usize..900, 1 => 900_usize..7_000];
+        prop_oneof![
+            6 => text_bytes.prop_map(Step::Put),
+            1 => Just(Step::Take),
+            1 => (1_usize..4).prop_map(Step::Give),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// Whatever came and went, each block is where it should be found, and what was taken
+        /// stays as it was.
+        #[test]
+        fn the_newest_are_found_as_in_a_map(steps in proptest::collection::vec(step(), 1..60)) {
+            let (mut newest, mut head) = (Newest::default(), Head::START);
+            let mut expected: BTreeMap<Sequence, Vec<u8>> = BTreeMap::new();
+            let mut taken: VecDeque<(Group, Vec<u8>)> = VecDeque::new();
+            for step in steps {
+                match step {
+                    Step::Put(text_bytes) => {
+                        let block = block_of(1 + text_bytes as u64 % 3, &head, text_bytes);
+                        newest.put(block.first(), block.bytes());
+                        expected.insert(block.first(), block.bytes().to_vec());
+                        head = block.head();
+                    }
+                    Step::Take if taken.is_empty() => {
+                        let all = newest.all().into_iter();
+                        taken = all.map(|group| (group.clone(), group.1.to_vec())).collect();
+                    }
+                    Step::Take => {}
+                    Step::Give(count) => {
+                        for ((first, group), was) in taken.drain(..count.min(taken.len())) {
+                            prop_assert_eq!(&*group, &was);
+                            prop_assert_eq!(newest.first(), Some(first));
+                            newest.forget(first);
+                            Members::of(first, &group).for_each(|(first, block)| {
+                                assert_eq!(expected.remove(&first).as_deref(), Some(block));
+                            });
+                        }
+                    }
+                }
+                prop_assert_eq!(newest.first(), expected.keys().next().copied());
+                for record in 0..=head.sequence.get() + 1 {
+                    let record = Sequence::new(record);
+                    let own = |(first, block): (&Sequence, &Vec<u8>)| (*first, block.clone());
+                    let after = expected.range(record..).next().map(own);
+                    prop_assert_eq!(newest.at_or_after(record), after);
+                    let before = expected.range(..=record).next_back().map(own);
+                    prop_assert_eq!(newest.at_or_before(record), before);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_blocks_stand_together_and_large_ones_alone() {
+        let (mut newest, mut head) = (Newest::default(), Head::START);
+        for text_bytes in [100, 100, 100, GROUP_BYTES, 100, 100] {
+            let block = block_of(1, &head, text_bytes);
+            newest.put(block.first(), block.bytes());
+            head = block.head();
+        }
+        let all = newest.all();
+        let firsts: Vec<_> = all.iter().map(|(first, _)| first.get()).collect();
+        assert_eq!(firsts, [1, 4, 5]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_comes_as_it_is() {
+        let one = block_of(1, &Head::START, 10);
+        let mut group = one.bytes().to_vec();
+        group.extend_from_slice(b"no block begins so");
+        let members: Vec<_> = Members::of(one.first(), &group).collect();
+        let rest = (one.head().sequence.next(), &group[one.bytes().len()..]);
+        assert_eq!(members, [(one.first(), one.bytes()), rest]);
+        assert_eq!(Members::of(one.first(), &[]).collect::<Vec<_>>(), [(one.first(), &[][..])]);
+        // A block that begins with another record, and a length that goes on after the end.
+        let other = Sequence::new(7);
+        assert_eq!(Members::of(other, &group).collect::<Vec<_>>(), [(other, group.as_slice())]);
+        let cut = &one.bytes()[..one.bytes().len() - 1];
+        assert_eq!(Members::of(one.first(), cut).collect::<Vec<_>>(), [(one.first(), cut)]);
+    }
+}
