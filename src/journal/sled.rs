@@ -272,6 +272,8 @@ impl BlockStore for SledStore {
     }
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
+        // Two must not give it the same.
+        self.settling.end()?;
         self.sled.blocks.give_all()?;
         self.sled.cut(first)?;
         // The log holds nothing since the start, so on disk in sled is on disk.
