@@ -363,6 +363,7 @@ mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
 
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use proptest::prelude::*;
 
@@ -525,6 +526,32 @@ mod tests {
                 }
             });
         });
+    }
+
+    #[test]
+    fn a_reader_of_what_is_being_closed_is_told_so_or_finds_its_block() {
+        const ROUNDS: usize = 2_000;
+        let dir = tempfile::tempdir().unwrap();
+        let sled = Sled::open(dir.path()).unwrap();
+        let tree = sled.blocks.on_blocks(Step::Read, |tree| Ok(tree.clone())).unwrap();
+        let block = block_of(1, &Head::START, 10);
+        for _ in 0..ROUNDS {
+            let blocks = SledBlocks::of(tree.clone());
+            blocks.put(block.first(), block.bytes());
+            let reads = AtomicBool::new(false);
+            std::thread::scope(|threads| {
+                let reader = threads.spawn(|| {
+                    while let Ok(found) = blocks.at_or_after(block.first()) {
+                        assert!(found.is_some());
+                        reads.store(true, Ordering::Relaxed);
+                    }
+                });
+                while !reads.load(Ordering::Relaxed) && !reader.is_finished() {
+                    std::hint::spin_loop();
+                }
+                drop(blocks.close());
+            });
+        }
     }
 
     #[test]
