@@ -6,8 +6,10 @@ Sees that the next start comes to the very same state.
     tests/killed_starts.py BINARY
 
 Three starts are killed so: the first of all, one after a kill, and one after a stop in order; each
-with snapshots, history and an archive. Standard library and a C compiler only. Exit code 1 where a
-start does not come to the state it should.
+with snapshots, history and an archive. Imports are killed in the same way, by the `openoutcry-replay`
+beside the binary: no server may open what they leave, unless it is all there, and the next import
+must come to the state of the journal that is imported. Standard library and a C compiler only. Exit
+code 1 where a start does not come to the state it should.
 """
 
 import http.client
@@ -105,6 +107,52 @@ def begun(binary, folder, in_order):
             server.killed()
 
 
+def killed_imports(binary, killer, state, work):
+    """Kills imports of a venue's journal; how many kills, and how many went wrong."""
+    tool = binary.with_name("openoutcry-replay")
+    made, probe = work / "imported", work / "probe"
+    wanted, kills, faults = stopped(binary, state), 0, 0
+    for part in PARTS:
+        at, refused, survived = 0, 0, False
+        while not survived:
+            at += 1
+            kill = {"LD_PRELOAD": str(killer), "KILL_AT": str(at), "KILL_PART": str(part)}
+            command = [tool, "import", state / "data", made / "data"]
+
+            def imports(**more):
+                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                return subprocess.run(command, timeout=PATIENCE, check=False, **quiet, **more)
+
+            ended = imports(env={**os.environ, **kill}).returncode
+            survived = ended == 0
+            if ended not in (0, -signal.SIGKILL):
+                sys.exit(f"import, call {at}: it ended with {ended}")
+            # Before anything is in it, it is a folder like any other, where a venue may begin.
+            began = made.is_dir() and any(path.name != "lock" for path in (made / "data").glob("*"))
+            opened = None
+            if began:
+                shutil.copytree(made, probe)
+                server = Start(binary, probe)
+                opened = server.port is not None
+                found = server.stopped()
+                shutil.rmtree(probe)
+                refused += not opened
+            if opened and found != wanted or survived and not opened:
+                print(f"import, call {at}, part {part}: opened, {found}\n  instead of {wanted}")
+                faults += 1
+            again = imports().returncode
+            found = stopped(binary, made)
+            if (again == 0) == bool(opened) or found != wanted:
+                print(f"import, call {at}, part {part}: again {again}, {found}\n  not {wanted}")
+                faults += 1
+            shutil.rmtree(made)
+        if refused <= CALLS_MIN:
+            sys.exit(f"import: only {refused} were left unfinished, so nothing was tried")
+        kills += at - 1
+        print(f"import, {part}/8 of a write done: {at - 1} kills, {refused} that no server opened")
+    return kills, faults
+
+
 def main(binary):
     binary = pathlib.Path(binary).absolute()
     source = pathlib.Path(__file__).with_suffix(".c")
@@ -146,6 +194,8 @@ def main(binary):
                     sys.exit(f"{name}: only {at - 1} calls were seen, so nothing was tried")
                 kills += at - 1
                 print(f"{name}, {part}/8 of a write done: {at - 1} kills, {opened - 1} of them once open")
+        more = killed_imports(binary, killer, states["stopped"], work)
+        kills, faults = kills + more[0], faults + more[1]
     print(f"{kills} kills, {faults} starts after them that came elsewhere")
     return 1 if faults else 0
 
