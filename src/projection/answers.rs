@@ -83,8 +83,12 @@ impl Kept {
     /// What the answer to this record is made of.
     pub(super) fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
         let of_effect = |effect| Kept::of_effect(effect, view);
-        (applied.effects.iter().find_map(of_effect))
+        // What a record takes back is said last: before what was asked, it may have done what was
+        // due, such as to cancel orders behind a heartbeat that had run out.
+        let taken_back = |effect: &&Effect| matches!(effect, Effect::OrderCancelled { .. });
+        (applied.effects.iter().filter(|effect| !taken_back(effect)).find_map(of_effect))
             .or_else(|| Converted::of(applied).map(Box::new).map(Kept::Converted))
+            .or_else(|| applied.effects.iter().filter(taken_back).find_map(of_effect))
             .unwrap_or(Kept::Done)
     }
 
@@ -212,6 +216,21 @@ mod tests {
             model.fold(&applied(record, &[]));
         }
         assert_eq!(model.answers.count(), 0);
+        assert_eq!(model.inconsistencies(), 0);
+    }
+
+    #[test]
+    fn what_was_asked_is_kept_and_not_what_was_due_before_it() {
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        model.fold(&applied(2, &[BID.accepted(), BID.rested(10)]));
+        let (until, keeps) = (Some(at(9)), Effect::AnswerKept { until: at(9) });
+        let ran_out = BID.cancelled(10, true, CancelReason::HeartbeatExpired);
+        let set = Effect::HeartbeatSet { user: ANN, until };
+        model.fold(&applied(3, &[Effect::HeartbeatExpired { user: ANN }, ran_out, set, keeps]));
+        let kept = model.answers.of(Sequence::new(3));
+        let beat = Heartbeat { until, expired: false };
+        assert!(matches!(kept, Some(Kept::Heartbeat(kept)) if *kept == beat), "{kept:?}");
         assert_eq!(model.inconsistencies(), 0);
     }
 }
