@@ -60,6 +60,16 @@ impl Waiting {
     }
 }
 
+/// What has come is given, whatever became of the rest.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(to) = self.to.take() {
+            // Whoever asked may be gone as well.
+            drop(to.send(std::mem::take(&mut self.gained)));
+        }
+    }
+}
+
 /// The caller's end.
 #[derive(Debug)]
 pub struct Gathering {
@@ -170,8 +180,8 @@ mod tests {
         };
         assert!(answers(0, &[]).is_empty());
         assert_eq!(overloaded(&answers(3, &[1..3, 0..1])), [true; 3]);
-        // One is never answered: nobody waits for it for ever, and nothing is made up.
-        assert_eq!(overloaded(&answers(4, &[3..4, 0..2])), [false; 4]);
+        // One is never answered: nobody waits for it for ever, and what came to others is told.
+        assert_eq!(overloaded(&answers(4, &[3..4, 0..2])), [true, true, false, true]);
     }
 
     #[test]
