@@ -11,6 +11,7 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
+use crate::engine::clock;
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::TimeMs;
 use crate::projection::performance::{Day, Score};
@@ -100,14 +101,34 @@ impl Subject for Board {
 }
 
 impl Board {
-    /// The users in order, the best first; of equals the one who came to the venue first.
-    fn ranked(self, mut scores: Vec<(UserNo, Score)>) -> Ranked {
-        match self.by {
-            By::Pnl => scores.sort_by_key(|(_, score)| Reverse(score.realised)),
-            By::Volume => scores.sort_by_key(|(_, score)| Reverse(score.volume)),
+    /// What ranks: the better first, of equals the one who came to the venue first.
+    fn rank(self, (user, score): &(UserNo, Score)) -> impl Ord + use<> {
+        let rank = match self.by {
+            By::Pnl => (Some(score.realised), None),
+            By::Volume => (None, Some(score.volume)),
+        };
+        (Reverse(rank), *user)
+    }
+
+    /// Of all, those who may be on the page, and how many there are: no more are held at a time
+    /// than twice what the page reaches to.
+    fn best(self, scores: impl Iterator<Item = (UserNo, Score)>) -> (Vec<(UserNo, Score)>, usize) {
+        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.end());
+        for score in scores {
+            count = count.saturating_add(1);
+            best.push(score);
+            if best.len() >= end.saturating_mul(2) {
+                best.select_nth_unstable_by_key(end, |score| self.rank(score));
+                best.truncate(end);
+            }
         }
-        let count = scores.len();
-        let (places, paging) = self.page.cut_known((1..).zip(scores), count);
+        (best, count)
+    }
+
+    /// The best in order.
+    fn ranked(self, mut best: Vec<(UserNo, Score)>, count: usize) -> Ranked {
+        best.sort_unstable_by_key(|score| self.rank(score));
+        let (places, paging) = self.page.cut_known((1..).zip(best), count);
         Ranked { places, paging }
     }
 }
@@ -123,15 +144,16 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (by_name, by) = by.unwrap_or(("pnl", By::Pnl));
     let (period_name, period) = period.unwrap_or(("all", Period::All));
     let (sequence, (board, changed, found)) = call.look(|view| {
-        let board = Board { by, first: period.first(view.time()), page };
+        let now = clock::now().max(view.time());
+        let board = Board { by, first: period.first(now), page };
         let changed = view.changes.of_scores();
         let kept = call.behind.printed.boards.find(board, changed);
-        let scores = || view.performance.since(board.first).collect::<Vec<_>>();
+        let scores = || board.best(view.performance.since(board.first));
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;
     // To sort everybody takes a while, in which nobody is to wait for the lock.
-    let ranked = found.unwrap_or_else(|scores| {
-        let ranked = Arc::new(board.ranked(scores));
+    let ranked = found.unwrap_or_else(|(best, count)| {
+        let ranked = Arc::new(board.ranked(best, count));
         call.behind.printed.boards.keep(board, changed, Arc::clone(&ranked));
         ranked
     });
@@ -144,4 +166,44 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let paging = ranked.paging;
     let board = LeaderboardJson { by: by_name, period: period_name, places, paging };
     Reply::list(sequence, board, "places", |all| &mut all.places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::units::{LotsSum, MoneySum};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+        /// However few are held at a time, the page is that of all in order.
+        #[test]
+        fn a_page_is_cut_out_of_all(
+            gains in proptest::collection::vec((-3..3_i128, 0..3_u128), 0..60),
+            (limit, offset) in (1..9_u8, 0..70_u8),
+            by in prop::sample::select(vec![By::Pnl, By::Volume]),
+        ) {
+            let score = |(realised, volume)| Score {
+                realised: MoneySum::new(realised),
+                volume: LotsSum::new(volume),
+            };
+            let scores: Vec<_> = (0..).map(UserNo).zip(gains.into_iter().map(score)).collect();
+            let page = Page { limit: limit.into(), offset: offset.into() };
+            let board = Board { by, first: Day::of(TimeMs::default()), page };
+            let (best, count) = board.best(scores.iter().copied());
+            prop_assert!(best.len() < 2 * board.page.end());
+            let mut all = scores;
+            match by {
+                By::Pnl => all.sort_by_key(|(_, score)| Reverse(score.realised)),
+                By::Volume => all.sort_by_key(|(_, score)| Reverse(score.volume)),
+            }
+            let wanted: Vec<_> =
+                (1..).zip(all).skip(offset.into()).take(limit.into()).collect();
+            let ranked = board.ranked(best, count);
+            prop_assert_eq!(ranked.places, wanted);
+        }
+    }
 }

@@ -47,7 +47,7 @@ impl Page {
         let limit = form.query("limit", |text| rule.limit(text));
         let offset = form.query("offset", |text| {
             let offset = parse::digits(text)?;
-            let fault = || Fault::new(FieldCode::OutOfBounds, "is too large");
+            let fault = || Fault::new(FieldCode::OutOfBounds, format!("must be 0 to {OFFSET_MAX}"));
             Some(offset).filter(|offset| *offset <= OFFSET_MAX).ok_or_else(fault)
         });
         Some(Page { limit: limit?.unwrap_or(rule.standard), offset: offset?.unwrap_or(0) })
@@ -74,6 +74,11 @@ impl Page {
         let taken = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let page = if skipped < total { list.skip(skipped).take(taken).collect() } else { vec![] };
         (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
+    }
+
+    /// The place in the list behind its last.
+    pub fn end(self) -> usize {
+        usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)
     }
 
     const fn echo(self, total: u64) -> Paging {

@@ -47,8 +47,10 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
             let best = view.depth.best(market, direction);
             Text(best.map_or(bound, SettlementPrice::from))
         };
+        // In a quiet venue the last record may be older than a day.
+        let now = clock::now().max(view.time());
         // Before 1970 and a day nothing traded either.
-        let day_ago = TimeMs::new(view.time().get().saturating_sub(DAY_MS)).unwrap_or_default();
+        let day_ago = TimeMs::new(now.get().saturating_sub(DAY_MS)).unwrap_or_default();
         let stats = StatsJson {
             market_id: Text(id),
             volume_24h: Text(LotsSum::ZERO),
@@ -58,7 +60,7 @@ pub fn stats(call: &Call) -> Result<Reply, Problem> {
             last_price: view.depth.last_trade(market).map(Text),
             best_bid: price(Direction::Up, SettlementPrice::ZERO),
             best_ask: price(Direction::Down, SettlementPrice::ONE),
-            timestamp: Timestamp(view.time()),
+            timestamp: Timestamp(now),
         };
         Ok((stats, view.tape.minutes(market), day_ago))
     })?;

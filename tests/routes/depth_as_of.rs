@@ -202,17 +202,20 @@ fn traders_who_ask_for_the_past_leave_a_place_for_the_audit() {
     told(&ask(&ann.client, &market, "yes", &head.to_string()));
 }
 
-/// A journal of one block, so that every moment but the last is within it.
-fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
-    let buy = |quantity, tick| {
-        Command::PlaceOrder(PlaceOrder::plain(
-            UserNo(0),
-            MarketNo(0),
-            Wording { outcome: Outcome::Yes, side: Side::Buy },
-            Tick::new(tick).unwrap(),
-            Lots::contracts(quantity),
-        ))
-    };
+/// An order for contracts of the market of [`one_block`].
+pub fn bids(user: u32, outcome: Outcome, tick: u8, quantity: u64) -> Command {
+    Command::PlaceOrder(PlaceOrder::plain(
+        UserNo(user),
+        MarketNo(0),
+        Wording { outcome, side: Side::Buy },
+        Tick::new(tick).unwrap(),
+        Lots::contracts(quantity),
+    ))
+}
+
+/// A journal of one block, so that every moment but the last is within it; of 2023, and with a
+/// market, an operator and these commands.
+pub fn one_block(key: &ApiKey, more: Vec<Command>) -> (MemoryJournal, MarketId) {
     let draft = MarketDraft { logo: PICTURE.to_owned(), ..MarketDraft::plain(TimeMs::MAX) };
     let (role, label, hash) = (Role::Operator, "first".to_owned(), key.hash());
     let (profile_name, profile_pic) = ("op".to_owned(), PICTURE.to_owned());
@@ -223,14 +226,11 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
         Command::Deposit { user: UserNo(0), amount: Money::new(10_000_000_000) },
         Command::CreateMarket(Box::new(draft)),
         Command::PublishMarket { market: MarketNo(0) },
-        buy(1, 40),
-        buy(2, 41),
-        buy(3, 41),
     ];
     let mut journal = MemoryJournal::new();
     let mut builder = BlockBuilder::new(journal.head());
     let time = |n: i64| TimeMs::new(1_700_000_000_000 + n).unwrap();
-    for (index, command) in (1_u32..).zip(commands) {
+    for (index, command) in (1_u32..).zip(commands.into_iter().chain(more)) {
         let (sequence, time) = (Sequence::new(index.into()), time(index.into()));
         builder.push(Record { sequence, time, once: None, command }).unwrap();
     }
@@ -241,7 +241,9 @@ fn one_block(key: &ApiKey) -> (MemoryJournal, MarketId) {
 #[test]
 fn a_moment_within_a_block_is_a_moment() {
     let key = ApiKey::draw().unwrap();
-    let (journal, market) = one_block(&key);
+    let orders = [(40, 1), (41, 2), (41, 3)];
+    let orders = orders.map(|(tick, quantity)| bids(0, Outcome::Yes, tick, quantity));
+    let (journal, market) = one_block(&key, orders.into());
     let venue = Venue::resumed(journal, key.reveal());
     let market = market.to_string();
     let levels = |as_of: &str| {

@@ -2,9 +2,16 @@
 
 use serde_json::{Value, json};
 
+use openoutcry::api::keys::ApiKey;
+use openoutcry::exchange::catalogue::Outcome;
+use openoutcry::exchange::command::Command;
+use openoutcry::exchange::ids::UserNo;
+use openoutcry::exchange::units::Money;
+
 use super::cursors::{CursorList, page};
+use super::depth_as_of::{bids, one_block};
 use super::shapes;
-use super::venue::{NOBODY, Venue};
+use super::venue::{NOBODY, PICTURE, Venue};
 
 #[test]
 fn trades_are_public_and_their_parties_are_not() {
@@ -92,4 +99,26 @@ fn figures_follow_the_market() {
     assert_eq!(stats()["marketId"], json!(market));
     venue.settle(&market, "yes");
     assert_eq!(figures(), json!(["12.5", "12.5", 2, "0", "0.70"]));
+}
+
+/// A day is counted back from now, and not from the last that happened.
+#[test]
+fn what_was_traded_long_ago_is_not_of_today() {
+    let key = ApiKey::draw().unwrap();
+    let (profile_name, profile_pic) = ("bob".to_owned(), PICTURE.to_owned());
+    let more = vec![
+        Command::CreateUser { profile_name, profile_pic },
+        Command::Deposit { user: UserNo(1), amount: Money::new(10_000_000_000) },
+        bids(0, Outcome::Yes, 40, 2),
+        bids(1, Outcome::No, 60, 2),
+    ];
+    let (journal, market) = one_block(&key, more);
+    let venue = Venue::resumed(journal, key.reveal());
+    let stats = venue.operator.get(&format!("/markets/{market}/stats")).ok(&shapes::stats());
+    assert_eq!((&stats["volume"], &stats["volume24h"]), (&json!("2"), &json!("0")));
+    let ranked = |period: &str| {
+        let board = venue.operator.get(&format!("/leaderboard?period={period}"));
+        board.ok(&shapes::leaderboard())["total"].clone()
+    };
+    assert_eq!((ranked("all"), ranked("month"), ranked("day")), (json!(2), json!(0), json!(0)));
 }
