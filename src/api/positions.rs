@@ -1,10 +1,13 @@
 //! The caller's positions (interface 4.7).
 
+use rustc_hash::FxHashMap;
+
 use super::call::Call;
 use super::page::{Above, Page, PageRule};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::wire::account::{PositionJson, PositionsJson};
+use crate::projection::positions::PositionRow;
 
 /// Pages of positions (interface 4.7).
 const POSITIONS_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
@@ -15,12 +18,22 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, POSITIONS_PAGE);
     let page = form.finish(page)?;
     let user = call.caller.user;
-    let (sequence, rows) = call.look(|view| Ok(view.positions.of(user)))?;
+    let (sequence, (rows, markets)) = call.look(|view| {
+        let rows = view.positions.of(user);
+        // A market may end while those that ended before are fetched: what is held is shown with
+        // its market of this moment.
+        let shown = rows.held().take(page.end());
+        let markets = shown.filter_map(|row| view.catalogue.market(row.market).cloned());
+        let markets: FxHashMap<_, _> = markets.map(|market| (market.no, market)).collect();
+        Ok((rows, markets))
+    })?;
     let count = rows.len();
     let (rows, paging) = page.cut_known(rows, count);
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (_, positions) = call.look(|view| {
-        let position = |row| PositionJson::of(view, row).ok_or_else(Problem::lacking_row);
+        let market = |no| markets.get(&no).or_else(|| view.catalogue.market(no));
+        let position = |row: &PositionRow| PositionJson::of(view, row, market(row.market)?);
+        let position = |row| position(row).ok_or_else(Problem::lacking_row);
         rows.iter().map(position).collect::<Result<_, _>>()
     })?;
     let positions = PositionsJson { positions, paging };

@@ -14,6 +14,7 @@ use crate::exchange::units::{
 };
 use crate::projection::ReadModel;
 use crate::projection::accounts::{Accounts, KeyRow, UserRow};
+use crate::projection::catalogue::MarketRow;
 use crate::projection::positions::{PositionRow, Resolution};
 
 /// An account's money (semantics 8).
@@ -229,10 +230,9 @@ pub struct PositionJson {
 }
 
 impl PositionJson {
-    /// The position as it stands; `None` if its user, its market or its size make no sense.
-    pub fn of(view: &ReadModel, row: &PositionRow) -> Option<PositionJson> {
+    /// The position as it stands in its market; `None` if its user or its size make no sense.
+    pub fn of(view: &ReadModel, row: &PositionRow, market: &MarketRow) -> Option<PositionJson> {
         let user = view.accounts.user(row.user)?;
-        let market = view.catalogue.market(row.market)?;
         let payout = SettlementPrice::ONE.times(row.quantity).ok()?;
         let copied = row.copy_from.and_then(|trader| view.accounts.user(trader));
         Some(PositionJson {

@@ -97,6 +97,11 @@ pub struct PositionList {
 }
 
 impl PositionList {
+    /// Those that are held, the latest change first.
+    pub fn held(&self) -> impl Iterator<Item = &PositionRow> {
+        self.held.iter().rev()
+    }
+
     /// The one of those left that ended `passed` before the newest of them.
     fn ended(&mut self, passed: Place) -> Result<Option<PositionRow>, HistoryError> {
         let place = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
