@@ -6,12 +6,14 @@ use super::form::{Form, text};
 use super::markets::{MARKETS_PAGE, MarketFilter};
 use super::page::Page;
 use super::parse;
-use super::problem::Problem;
+use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
+use crate::exchange::lifecycle::MarketStatus;
+use crate::exchange::reject::Reject;
 use crate::exchange::units::SettlementPrice;
 use crate::projection::ReadModel;
 
@@ -97,7 +99,24 @@ fn market_and<T>(
 }
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
+    let reopens = matches!(command, Command::ReopenMarket { .. });
     let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
-    let written = call.submit_and_look(command, look, market_before).await?;
+    let written = call.submit_and_look(command, look, market_before).await;
+    let written = written.map_err(|problem| naming_status(call, market, reopens, problem))?;
     written.saying(&written.shown.1)
+}
+
+/// A refusal for the market's status says which it is: whoever moves markets by hand needs it next.
+fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem) -> Problem {
+    if problem.kind != Kind::Refused(Reject::InvalidTransition) {
+        return problem;
+    }
+    let status = |view: &ReadModel| Ok(view.catalogue.market(market).map(|row| row.status));
+    let Ok((_, Some(status))) = call.look(status) else { return problem };
+    let detail = if reopens && status == MarketStatus::Closed {
+        "a closed market is reopened with a deadline that is to come, and later than it had".into()
+    } else {
+        format!("the market is {}, from which this does not lead on", status.name()).into()
+    };
+    Problem { detail, ..problem }
 }

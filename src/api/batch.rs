@@ -277,7 +277,9 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let drawn = call.behind.keyring.admit_several(&call.caller, count(writes), count(cancels));
+    let (caller, writes_drawn, cancels_drawn) = (&call.caller, count(writes), count(cancels));
+    let keyring = &call.behind.keyring;
+    let drawn = keyring.admit_several(caller, writes_drawn, cancels_drawn, call.admitted);
     drawn.map_err(|(lane, left)| {
         let asked = if lane == Lane::Cancels { cancels } else { writes };
         if count(asked) > left.limit {
@@ -341,8 +343,14 @@ impl Operation {
             }
             cancel
         });
-        if let (Some(None), Some(None)) | (Some(Some(_)), Some(Some(_))) = (&place, &cancel) {
-            form.note_nothing("either place or cancel is needed");
+        match (&place, &cancel) {
+            (Some(None), Some(None)) => form.note_nothing("either place or cancel is needed"),
+            (Some(Some(_)), Some(Some(_))) => {
+                let detail = "must not stand beside place: an operation is one of them";
+                form.note("cancel", Fault::new(FieldCode::InvalidValue, detail));
+                return form.finish(None);
+            }
+            _ => {}
         }
         form.finish(place.zip(cancel).and_then(|(place, cancel)| place.or(cancel)))
     }

@@ -117,6 +117,9 @@ pub struct Call {
     pub body: Bytes,
     /// The key under which it is asked.
     pub once: Option<Box<Once>>,
+    /// Whether its lane held what the request itself costs; where it did not, only
+    /// [`Endpoint::Several`](super::routes::Endpoint::Several) is asked.
+    pub admitted: bool,
     /// The request's id.
     pub request_id: RequestId,
 }
@@ -172,12 +175,7 @@ impl Call {
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
         again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
     ) -> Result<Writing<T>, Problem> {
-        let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
-            [Effect::Repeated { first }] => {
-                view.answers.of(*first).and_then(|kept| again(view, kept))
-            }
-            _ => look(view, applied),
-        };
+        let look = |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, look, again);
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
     }
 
@@ -193,6 +191,22 @@ impl Call {
             Ok(found) => Ok((sequence, found)),
             Err(problem) => Err(Problem { sequence: Some(sequence), ..problem }),
         }
+    }
+}
+
+/// What there is to see of a record.
+fn seen<T>(
+    view: &ReadModel,
+    applied: &Applied<'_>,
+    look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T>,
+    again: impl FnOnce(&ReadModel, &Kept) -> Option<T>,
+) -> Option<T> {
+    match applied.effects {
+        [Effect::Repeated { first }] => view.answers.of(*first).and_then(|kept| again(view, kept)),
+        // Nobody is shown more than why; and what was refused may be about an order that ended
+        // long ago, which is read from the disk while everybody waits.
+        [Effect::Refused(_)] => None,
+        _ => look(view, applied),
     }
 }
 
@@ -230,4 +244,22 @@ pub fn category_nos(view: &ReadModel, ids: &[CategoryId]) -> Result<Vec<Category
     let number = |id: &CategoryId| view.catalogue.category_no(*id);
     let numbers: Option<Vec<CategoryNo>> = ids.iter().map(number).collect();
     numbers.ok_or_else(|| Problem::of(Reject::CategoryNotFound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_refused_is_looked_at_by_nobody() {
+        let view = ReadModel::new();
+        let looked = |effects: &[Effect]| {
+            let applied = Applied { sequence: Sequence::new(1), time: view.time(), effects };
+            seen(&view, &applied, |_, _| Some(()), never).is_some()
+        };
+        assert!(looked(&[]));
+        assert!(!looked(&[Effect::Refused(Reject::OrderNotOpen)]));
+        // Nothing was kept of the first.
+        assert!(!looked(&[Effect::Repeated { first: Sequence::ZERO }]));
+    }
 }

@@ -8,10 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -20,6 +19,7 @@ use matchit::InsertError;
 
 use super::Limits;
 use super::auth::{self, Caller};
+use super::body::{BodyError, take_body};
 use super::call::{Behind, Call};
 use super::directory::Directory;
 use super::kept::Print;
@@ -27,7 +27,7 @@ use super::keyring::Keyring;
 use super::media;
 use super::once;
 use super::packing;
-use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::problem::{Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::{REQUEST_ID, RequestId, RequestIds};
@@ -55,9 +55,6 @@ const HEADERS_USUAL: usize = 10;
 /// Room for headers that is kept from a request to the next: a connection that once sent many must
 /// not hold it for ever.
 const HEADERS_KEPT_MAX: usize = 32;
-
-/// What reading a body may fail with.
-type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Takes requests in and lets answers out.
 pub struct Door {
@@ -166,8 +163,20 @@ impl Door {
         let asked = async {
             let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
             known.allowance = self.behind.keyring.admit(&caller, lane, began);
-            refuse_beyond(known.allowance, lane)?;
-            let answered = self.ask(caller, found, head, body, id).await;
+            let mut refused = refuse_beyond(known.allowance, lane).err();
+            let several = matches!(known.route, Some(route) if route.draws_itself());
+            if !several && let Some(problem) = refused.take() {
+                return Err(problem);
+            }
+            let answered = self.ask(caller, found, head, body, id, refused.is_none()).await;
+            // Beyond this bucket only what draws on another is answered, mistakes are not.
+            let mistaken = |problem: &Problem| {
+                problem.kind != Kind::RateLimited && problem.kind.status().is_client_error()
+            };
+            let answered = answered.map_err(|problem| match refused {
+                Some(refused) if mistaken(&problem) => refused,
+                _ => problem,
+            });
             if lane == Lane::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
                 known.allowance = self.behind.keyring.look(&caller, lane).map(|(_, left)| left);
@@ -187,6 +196,7 @@ impl Door {
         head: &Parts,
         body: B,
         request_id: RequestId,
+        admitted: bool,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -210,6 +220,7 @@ impl Door {
         }
         let body = match route.body {
             BodyRule::Ignored => Bytes::new(),
+            BodyRule::Absent if body.is_end_stream() => Bytes::new(),
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // It may have been long in coming.
@@ -221,11 +232,13 @@ impl Door {
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
         let (user, behind) = (caller.user, Arc::clone(&self.behind));
-        let call = Call { engine, caller, behind, path, query, body, once, request_id };
+        let call = Call { engine, caller, behind, path, query, body, once, admitted, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self),
             // What was done must be told, however long it is.
-            Endpoint::Write(endpoint) => return endpoint(call).await,
+            Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
+                return endpoint(call).await;
+            }
             Endpoint::Read(endpoint) => endpoint(&call)?,
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
@@ -329,60 +342,6 @@ fn check_size(head: &Parts, limits: &Limits) -> Result<(), Problem> {
         return Err(Problem::new(Kind::HeadersTooLarge, detail));
     }
     Ok(())
-}
-
-/// Reads a body under the bounds of its size and time.
-async fn take_body<B>(
-    headers: &HeaderMap,
-    rule: BodyRule,
-    body: B,
-    limits: &Limits,
-) -> Result<Bytes, Problem>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<BodyError>,
-{
-    if !media::sends_json(headers) {
-        let detail = "send the body as application/json";
-        return Err(Problem::new(Kind::UnsupportedMediaType, detail));
-    }
-    let announced = headers.contains_key(header::CONTENT_LENGTH)
-        || headers.contains_key(header::TRANSFER_ENCODING);
-    if rule == BodyRule::Required && !announced {
-        let detail = "a body is needed; announce its length or send it in chunks";
-        return Err(Problem::new(Kind::LengthRequired, detail));
-    }
-    let max = limits.body_bytes_max;
-    let too_large = || Problem::new(Kind::ContentTooLarge, format!("a body may have {max} bytes"));
-    if body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
-        return Err(too_large());
-    }
-    match collected(Limited::new(body, max), limits.body_wait).await {
-        None => Err(Problem::new(Kind::RequestTimeout, "the body took too long to arrive")),
-        Some(Ok(bytes)) => Ok(bytes),
-        Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Some(Err(_)) => Err(Problem::invalid(vec![FieldError {
-            field: "body".to_owned(),
-            code: FieldCode::Malformed,
-            detail: "did not arrive whole".into(),
-        }])),
-    }
-}
-
-/// A whole body, or `None` when its time is over.
-async fn collected<B>(body: Limited<B>, wait: Duration) -> Option<Result<Bytes, BodyError>>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<BodyError>,
-{
-    let mut collecting = pin!(body.collect());
-    // Mostly it has come with its head, and no clock is needed.
-    let came = poll_fn(|cx| Poll::Ready(collecting.as_mut().poll(cx))).await;
-    let collected = match came {
-        Poll::Ready(collected) => collected,
-        Poll::Pending => tokio::time::timeout(wait, collecting).await.ok()?,
-    };
-    Some(collected.map(http_body_util::Collected::to_bytes))
 }
 
 /// A request's headers as room for those of its answer, which hyper uses for the next request: so

@@ -245,6 +245,11 @@ impl<'a> Form<'a> {
         self.body.optional(&mut self.faults, name, reader)
     }
 
+    /// Notes a fault that lies between fields.
+    pub fn note(&mut self, field: &str, fault: Fault) {
+        self.faults.note(field, fault);
+    }
+
     /// Notes that the body says nothing, where it must say at least one of several things.
     pub fn note_nothing(&mut self, detail: &'static str) {
         if !self.body.broken {
@@ -290,7 +295,9 @@ pub fn text<'a, T>(
         if let Json::Text(text) = json {
             faults.sift(field, parse(&text))
         } else {
-            faults.wrong_type(field, "must be a string");
+            let null = matches!(json, Json::Null);
+            let unset = "must be a string; what is not set is left out, and is not null";
+            faults.wrong_type(field, if null { unset } else { "must be a string" });
             None
         }
     }

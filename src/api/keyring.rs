@@ -57,7 +57,7 @@ impl Keyring {
     }
 
     /// Takes what several commands in one request cost: so many writes and so many cancels, all or
-    /// none, beside the one write that the request itself was admitted for.
+    /// none, beside the one write that the request itself was admitted for, if it was.
     ///
     /// # Errors
     /// The lane that does not hold enough, and what it holds.
@@ -66,6 +66,7 @@ impl Keyring {
         caller: &Caller,
         writes: u32,
         cancels: u32,
+        admitted: bool,
     ) -> Result<(), (Lane, Allowance)> {
         let Some(row) = self.row(caller.key).filter(|_| !caller.is_operator()) else {
             return Ok(());
@@ -79,13 +80,13 @@ impl Keyring {
             _ => Ok(()),
         };
         take(Lane::Cancels, cancels).and_then(|()| {
-            let more = take(Lane::Writes, writes.saturating_sub(1));
+            let more = take(Lane::Writes, writes.saturating_sub(u32::from(admitted)));
             if let (Err(_), Some(rate)) = (&more, self.rates.of(Lane::Cancels)) {
                 row.cancels.give_back(rate, cancels);
             }
             more
         })?;
-        if let (0, Some(rate)) = (writes, self.rates.of(Lane::Writes)) {
+        if let (0, true, Some(rate)) = (writes, admitted, self.rates.of(Lane::Writes)) {
             row.writes.give_back(rate, 1);
         }
         Ok(())

@@ -11,6 +11,7 @@ pub mod venue;
 pub mod directory;
 pub mod stall;
 pub mod door;
+pub mod body;
 pub mod traffic;
 pub mod auth;
 pub mod keys;

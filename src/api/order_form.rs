@@ -88,7 +88,7 @@ impl OrderForm {
             _ => glance.market_no(self.market)?,
         };
         *likely = Some((self.market, market));
-        let copied = self.options.copy_from.map(|trader| glance.user_no(trader)).transpose()?;
+        let copied = self.options.copy_from.map(|trader| copied(glance, trader)).transpose()?;
         Ok(self.resolved(glance.caller(), market, copied))
     }
 
@@ -152,4 +152,11 @@ impl Options {
             client_order_id: client_order_id?.map(Box::new),
         })
     }
+}
+
+/// The trader that an order copies; a refusal says that it is this one who is unknown, and not
+/// whoever asks.
+fn copied(glance: &Glance<'_>, trader: UserId) -> Result<UserNo, Problem> {
+    let detail = "no user has the id in copyFromTraderId";
+    glance.user_no(trader).map_err(|problem| Problem { detail: detail.into(), ..problem })
 }

@@ -10,8 +10,8 @@ use super::form::text;
 use super::glance::Glance;
 use super::order_form::OrderForm;
 use super::page::{Above, PageRule};
-use super::parse;
-use super::problem::Problem;
+use super::parse::{self, Fault};
+use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::stream::Content;
 use super::trials;
@@ -113,11 +113,13 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form();
     let active = form.query("active", parse::boolean);
     let market = form.query("marketId", parse::market_id);
-    // Without a cursor there are no pages, and `limit` is as unknown as it ever was.
+    // Without a cursor there are no pages.
     let page = if form.asks("cursor") {
         CursorPage::read(&mut form, ORDERS_PAGE).map(Some)
     } else {
-        Some(None)
+        let detail = "is taken only with a cursor; cursor= is the first page";
+        form.query::<()>("limit", |_| Err(Fault::new(FieldCode::UnknownField, detail)))
+            .map(|_| None)
     };
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
     if let (Some(true), None, None) = (active, market, page) {

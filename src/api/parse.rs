@@ -242,7 +242,7 @@ pub fn money(text: &str) -> Read<Money> {
 /// What an amount of money may come to, zero too.
 pub fn money_limit(text: &str) -> Read<Money> {
     Money::parse_limit(text).map_err(|error| {
-        unit_fault(error, "must be digits, and after a point at most eight more, as in 25.00")
+        unit_fault(error, "0 to 92233720368.54775807, in steps of 0.00000001, as in 25.00")
     })
 }
 

@@ -36,6 +36,9 @@ pub enum Endpoint {
     Long(fn(Call) -> Pending),
     /// Asks the exchange.
     Write(fn(Call) -> Pending),
+    /// Asks the exchange several things, each of which draws on the bucket that it would draw on
+    /// alone: whether there is enough is known once they are read.
+    Several(fn(Call) -> Pending),
     /// May look into the past, which takes a while.
     Past(fn(Call) -> Pending),
 }
@@ -102,6 +105,8 @@ impl Lane {
 pub enum BodyRule {
     /// It is not looked at.
     Ignored,
+    /// There is none: whoever sends one means something by it that would not be done.
+    Absent,
     /// It may be left out.
     Optional,
     /// It must be there.
@@ -127,6 +132,11 @@ pub struct Route {
 }
 
 impl Route {
+    /// Whether it draws itself what its operations cost.
+    pub const fn draws_itself(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Several(_))
+    }
+
     /// What its path begins with: the interface's base, or nothing for what watches over the
     /// process, which expects to find it at the root.
     pub const fn base(&self) -> &'static str {
@@ -185,7 +195,7 @@ fn trading() -> Vec<Route> {
         read("/trading/heartbeat", switches::heartbeat),
         write(Method::POST, "/trading/heartbeat", Required, |call| Box::pin(switches::beat(call))),
         write(Method::POST, "/trading/orders", Required, |call| Box::pin(orders::place(call))),
-        write(Method::POST, "/trading/orders/batch", Required, |call| Box::pin(batch::batch(call))),
+        several("/trading/orders/batch", |call| Box::pin(batch::batch(call))),
         write(Method::POST, "/trading/events/{eventId}/convert", Required, |call| {
             Box::pin(conversions::convert(call))
         }),
@@ -201,7 +211,7 @@ fn trading() -> Vec<Route> {
 }
 
 fn account() -> Vec<Route> {
-    use BodyRule::{Ignored, Required};
+    use BodyRule::{Absent, Required};
     vec![
         read("/account/ledger", statement::ledger),
         read("/account/settlements", statement::settlements),
@@ -209,10 +219,10 @@ fn account() -> Vec<Route> {
         read("/account/limits", account::limits),
         read("/account/keys", account_keys::list),
         write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),
-        write(Method::POST, "/account/keys/{keyId}/rotate", Ignored, |call| {
+        write(Method::POST, "/account/keys/{keyId}/rotate", Absent, |call| {
             Box::pin(account_keys::rotate(call))
         }),
-        write(Method::DELETE, "/account/keys/{keyId}", Ignored, |call| {
+        write(Method::DELETE, "/account/keys/{keyId}", Absent, |call| {
             Box::pin(account_keys::revoke(call))
         }),
     ]
@@ -260,7 +270,7 @@ fn admin_catalogue() -> Vec<Route> {
 }
 
 fn admin_accounts() -> Vec<Route> {
-    use BodyRule::{Ignored, Required};
+    use BodyRule::{Absent, Required};
     let post = |template, endpoint| write(Method::POST, template, Required, endpoint);
     let routes = vec![
         read("/admin/users", admin_users::list),
@@ -275,14 +285,14 @@ fn admin_accounts() -> Vec<Route> {
         post("/admin/users/{userId}/exposure-limit", |call| {
             Box::pin(switches::set_exposure_limit(call))
         }),
-        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Ignored, |call| {
+        write(Method::DELETE, "/admin/users/{userId}/exposure-limit", Absent, |call| {
             Box::pin(switches::lift_exposure_limit(call))
         }),
         post("/admin/users", |call| Box::pin(admin_users::create(call))),
         post("/admin/users/{userId}/deposits", |call| Box::pin(admin_users::deposit(call))),
         post("/admin/users/{userId}/withdrawals", |call| Box::pin(admin_users::withdraw(call))),
         post("/admin/users/{userId}/keys", |call| Box::pin(admin_keys::create(call))),
-        write(Method::DELETE, "/admin/users/{userId}/keys/{keyId}", Ignored, |call| {
+        write(Method::DELETE, "/admin/users/{userId}/keys/{keyId}", Absent, |call| {
             Box::pin(admin_keys::revoke(call))
         }),
     ];
@@ -351,8 +361,13 @@ fn write(
     }
 }
 
+fn several(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+    let route = write(Method::POST, template, BodyRule::Required, endpoint);
+    Route { endpoint: Endpoint::Several(endpoint), ..route }
+}
+
 fn cancel(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
-    let route = write(Method::DELETE, template, BodyRule::Ignored, endpoint);
+    let route = write(Method::DELETE, template, BodyRule::Absent, endpoint);
     Route { lane: Lane::Cancels, ..route }
 }
 

@@ -79,7 +79,7 @@ pub enum Reject {
     #[error("contracts of this event cannot be converted now")]
     EventNotConvertible,
     /// Stamped after its `validUntil`, or not before its `expiresAt`.
-    #[error("the order came too late")]
+    #[error("the order came after its validUntil, or its expiresAt is not to come")]
     OrderTooLate,
     /// An amended quantity that leaves nothing to fill.
     #[error("the order has already filled that much")]

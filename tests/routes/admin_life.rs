@@ -89,7 +89,12 @@ fn a_closed_market_reopens_with_a_later_deadline_only() {
     let market = venue.market();
     venue.act(&market, "close", &json!({}));
     let reopen = |deadline: &str| venue.act(&market, "reopen", &json!({"deadline": deadline}));
-    reopen("2998-01-01T00:00:00Z").refused(409, "INVALID_TRANSITION");
+    let early = reopen("2998-01-01T00:00:00Z");
+    early.refused(409, "INVALID_TRANSITION");
+    assert!(early.text("detail").contains("later than it had"), "{early:?}");
+    let closed = venue.act(&market, "close", &json!({}));
+    closed.refused(409, "INVALID_TRANSITION");
+    assert!(closed.text("detail").contains("CLOSED"), "{closed:?}");
     reopen("2999-01-01T00:00:00.000Z").refused(409, "INVALID_TRANSITION");
     reopen("never").bad_as("deadline", "INVALID_VALUE");
     let opened = reopen("2999-01-01T00:00:00.001Z").ok(&shapes::market_detail());

@@ -160,7 +160,11 @@ fn a_bad_operation_names_its_fields() {
     let market = venue.market();
     let both = json!({"place": order(&market, "BUY", "yes", "0.10", "1"),
         "cancel": {"clientOrderId": "a"}});
-    assert_eq!(told(&results(&post(&ann, &[both]))[0]), "INVALID_REQUEST");
+    let both = results(&post(&ann, &[both])).remove(0);
+    assert_eq!(
+        (told(&both).as_str(), &both["error"]["errors"][0]["code"]),
+        ("INVALID_REQUEST", &json!("INVALID_VALUE"))
+    );
     let ioc = with(
         order(&market, "BUY", "yes", "0.10", "1"),
         &json!({"timeInForce": "IOC", "expiresAt": "2999-01-01T00:00:00Z"}),

@@ -221,7 +221,7 @@ fn what_stands_in_an_unread_body_is_not_done() {
         ("POST /api/v1/trading/orders", "accept: text/html\r\n", 406),
         ("POST /api/v1/trading/orders", "content-type: text/plain\r\n", 415),
         ("POST /api/v1/trading/orders", "x-api-key: again\r\n", 400),
-        ("DELETE /api/v1/trading/orders", "", 200),
+        ("DELETE /api/v1/trading/orders", "", 400),
         ("GET /api/v1/trading/balance", "", 200),
     ] {
         let large = "x".repeat(70_000);
@@ -232,6 +232,9 @@ fn what_stands_in_an_unread_body_is_not_done() {
                 body.len()
             );
             let came = exchange(ann.client.address, request.as_bytes(), Ending::Open).unwrap();
+            // Where there must be no body it is read to see whether it says anything.
+            let too_large = line.starts_with("DELETE") && body.len() > large.len();
+            let expected = if too_large { 413 } else { expected };
             assert_eq!(status(&came), Some(expected), "{line} {more}");
             let answers = String::from_utf8_lossy(&came).matches("HTTP/1.1 ").count();
             assert!(answers <= 2, "{answers} answers to {line} {more} and a balance");

@@ -51,6 +51,24 @@ fn a_cancel_answers_the_order_and_gives_back_what_backed_it() {
     ann.client.delete(&format!("{}?force=true", path(&id))).bad_as("force", "UNKNOWN_FIELD");
 }
 
+/// What is sent where nobody reads it must not be taken for heard: this would cancel everything.
+#[test]
+fn a_cancel_with_a_body_is_refused() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let market = venue.market();
+    let id = place(&ann, &market, "BUY", "0.40", "1");
+    let send = |path: &str, body: &str| ann.client.send("DELETE", path, &[], Some(body.as_bytes()));
+    for path in ["/trading/orders", &path(&id)] {
+        for body in [format!("{{\"marketId\":\"{NOBODY}\"}}"), "null".into(), "}{".into()] {
+            send(path, &body).bad_as("body", "UNKNOWN_FIELD");
+        }
+    }
+    assert_eq!(ann.get(&path(&id)).json["status"], "OPEN");
+    assert_eq!(send(&path(&id), " {} ").ok(&shapes::order())["status"], "CANCELLED");
+    assert_eq!(send("/trading/orders", "").status, 200);
+}
+
 #[test]
 fn a_suspended_market_lets_orders_be_cancelled() {
     let venue = Venue::open();

@@ -130,7 +130,8 @@ impl Line {
         let named = named.into_iter().filter(|_| self.takes_key(route) && !self.apart);
         let own = self.codes.iter().map(|code| kind(code).ok_or_else(|| Unfit::word(code)));
         let own = own.collect::<Result<Vec<Kind>, Unfit>>()?;
-        let asks = matches!(route.endpoint, Endpoint::Write(_)) && !self.apart;
+        let asks = matches!(route.endpoint, Endpoint::Write(_) | Endpoint::Several(_));
+        let asks = asks && !self.apart;
         let halts = [Kind::Stopping, Kind::JournalUnavailable, Kind::OutcomeUnknown];
         let halts = halts.into_iter().filter(|_| asks);
         let all = kinds(route).into_iter().chain(halts).chain(own).chain(named);
@@ -184,12 +185,15 @@ fn kinds(route: &Route) -> Vec<Kind> {
         kinds.push(Kind::LengthRequired);
     }
     if route.body != BodyRule::Ignored {
-        kinds.extend([Kind::RequestTimeout, Kind::UnsupportedMediaType, Kind::ContentTooLarge]);
+        kinds.extend([Kind::RequestTimeout, Kind::ContentTooLarge]);
+    }
+    if matches!(route.body, BodyRule::Optional | BodyRule::Required) {
+        kinds.push(Kind::UnsupportedMediaType);
     }
     match route.endpoint {
         Endpoint::Probe(_) => {}
         Endpoint::Past(_) => kinds.extend([Kind::HistoryUnreadable, Kind::OutOfReach]),
-        Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) => {
+        Endpoint::Read(_) | Endpoint::Long(_) | Endpoint::Write(_) | Endpoint::Several(_) => {
             kinds.push(Kind::HistoryUnreadable);
         }
     }
