@@ -487,6 +487,63 @@ fn limits_are_set_by_flags_and_told_by_the_server() {
     assert!(status == 200 && page.contains("openoutcry_resident_memory_bytes "), "{page}");
 }
 
+/// The cores that each thread of a server may use, by the thread's name.
+#[cfg(target_os = "linux")]
+fn cores(server: &Server) -> Vec<(String, String)> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.process.id())).unwrap();
+    let read = |path: std::path::PathBuf| {
+        let status = std::fs::read_to_string(path.join("status")).unwrap_or_default();
+        let line = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        (line("Name:"), line("Cpus_allowed_list:"))
+    };
+    tasks.map(|task| read(task.unwrap().path())).collect()
+}
+
+/// How many cores a list such as `0-1,4` names.
+#[cfg(target_os = "linux")]
+fn counted(cores: &str) -> usize {
+    let ends = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1
+    };
+    cores.split(',').map(ends).sum()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn lanes_are_held_on_cores_and_nothing_else_is() {
+    let data = tempfile::tempdir().unwrap();
+    let lanes = |threads: &[(String, String)]| {
+        let (lanes, others): (Vec<_>, Vec<_>) =
+            threads.iter().cloned().partition(|(name, _)| name.starts_with("lane-"));
+        let mut cores: Vec<_> = lanes.into_iter().map(|(_, cores)| cores).collect();
+        cores.sort();
+        let all = others[0].1.clone();
+        assert!(others.iter().all(|(_, cores)| *cores == all || cores.is_empty()), "{others:?}");
+        (cores, all)
+    };
+    let server = Server::from(serve(data.path()));
+    // A look into the past begins a thread of its own.
+    server.get("/admin/audit/head", KEY);
+    let (held, all) = lanes(&cores(&server));
+    // A process that may use only a share of its cores' time has fewer lanes than cores.
+    if held.len() == counted(&all) {
+        let one_each = held.iter().all(|cores| counted(cores) == 1);
+        let different = held.windows(2).all(|pair| pair[0] != pair[1]);
+        assert!(one_each && different, "{held:?} of {all}");
+    } else {
+        assert!(!held.is_empty() && held.iter().all(|cores| *cores == all), "{held:?} of {all}");
+    }
+    assert_eq!(server.stop().0.code(), Some(0));
+    let mut command = serve(data.path());
+    command.arg("--free-lanes");
+    let (free, all) = lanes(&cores(&Server::from(command)));
+    assert!(!free.is_empty() && free.iter().all(|cores| *cores == all), "{free:?} of {all}");
+}
+
 /// Connections are bounded by what the system gives, so that clients who hold all they can get
 /// leave the journal its own.
 #[test]

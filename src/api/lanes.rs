@@ -20,6 +20,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
+use super::cores::Cores;
 use super::door::Door;
 use super::places::Taken;
 use super::seats::{Desk, Seats};
@@ -46,8 +47,10 @@ struct Lane {
 impl Lanes {
     /// So many lanes, at least one, in which `door` answers.
     pub fn open(count: usize, door: &Arc<Door>, limits: Limits) -> io::Result<Lanes> {
-        let lane = |number| Lane::open(number, Arc::clone(door), limits);
-        let lanes: io::Result<Vec<Lane>> = (0..count.max(1)).map(lane).collect();
+        let count = count.max(1);
+        let cores = limits.lanes_held.then(|| Cores::for_lanes(count)).flatten();
+        let lane = |number| Lane::open(number, Arc::clone(door), limits, cores);
+        let lanes: io::Result<Vec<Lane>> = (0..count).map(lane).collect();
         Ok(Lanes { lanes: lanes?, next: 0 })
     }
 
@@ -76,14 +79,28 @@ impl Lanes {
 }
 
 impl Lane {
-    fn open(number: usize, door: Arc<Door>, limits: Limits) -> io::Result<Lane> {
+    fn open(
+        number: usize,
+        door: Arc<Door>,
+        limits: Limits,
+        cores: Option<Cores>,
+    ) -> io::Result<Lane> {
         let (connections, taken) = unbounded_channel();
         let (ends, ended) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .on_thread_park(mailbox::give_way)
+            // Those that look into the past for it.
+            .on_thread_start(move || {
+                if let Some(cores) = cores {
+                    cores.free();
+                }
+            })
             .build()?;
         Builder::new().name(format!("lane-{number}")).spawn(move || {
+            if let Some(cores) = cores {
+                cores.hold(number);
+            }
             runtime.block_on(serve(taken, door, limits));
             // A look into the past that nobody waits for any more is not waited for.
             runtime.shutdown_background();

@@ -5,6 +5,7 @@
 pub mod server;
 pub mod places;
 pub mod lanes;
+mod cores;
 mod seats;
 pub mod members;
 pub mod venue;
@@ -110,6 +111,9 @@ pub struct Limits {
     pub headers_bytes_max: usize,
     /// Most headers. hyper's own bound of 100, which comes with no allocation, answers beyond it.
     pub headers_max: usize,
+    /// Whether the threads that serve connections are held on a core each, where there is one for
+    /// each; only on Linux.
+    pub lanes_held: bool,
     /// How much a key may ask; an operator's has no limit.
     pub rates: Rates,
     /// How many rows of long lists may wait for their readers.
@@ -130,6 +134,7 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
+        lanes_held: true,
         rates: Rates::NONE,
         untaken: UntakenLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,

@@ -98,6 +98,10 @@ pub struct ServeArgs {
     snapshot_every: u64,
     #[command(flatten)]
     rates: RateArgs,
+    /// Let the threads that serve connections move between cores; else each is held on one, where
+    /// the process may use as many cores as it has such threads
+    #[arg(long, env = "OPENOUTCRY_FREE_LANES")]
+    free_lanes: bool,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -156,7 +160,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let limits = api::Limits { rates: args.rates.rates(), ..limits()? };
+    let (lanes_held, rates) = (!args.free_lanes, args.rates.rates());
+    let limits = api::Limits { lanes_held, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
     // A replay that was given up still runs, and has changed nothing.

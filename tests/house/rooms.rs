@@ -80,6 +80,7 @@ pub const ROOMS: [Room; 10] = [
             "parking_lot",
             "prometheus_client",
             "rustc_hash",
+            "rustix", // holding lanes on cores
             "serde",
             "serde_json",
             "sha2",
