@@ -1,6 +1,6 @@
 //! `openoutcry completions`: what a shell needs to complete the command line.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use clap::Args;
 use clap_complete::Shell;
@@ -32,8 +32,11 @@ pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Fai
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
     let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(&script)
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::Failed(format!("stdout: {error}")))
+    match stdout.write_all(&script).and_then(|()| stdout.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
