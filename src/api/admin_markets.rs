@@ -112,11 +112,14 @@ fn naming_status(call: &Call, market: MarketNo, reopens: bool, problem: Problem)
         return problem;
     }
     let status = |view: &ReadModel| Ok(view.catalogue.market(market).map(|row| row.status));
-    let Ok((_, Some(status))) = call.look(status) else { return problem };
+    let Ok((sequence, Some(status))) = call.look(status) else { return problem };
     let detail = if reopens && status == MarketStatus::Closed {
         "a closed market is reopened with a deadline that is to come, and later than it had".into()
     } else {
-        format!("the market is {}, from which this does not lead on", status.name()).into()
+        // What was due and not journaled yet counted as done, and others may move it as well.
+        let (status, sequence) = (status.name(), sequence.get());
+        format!("the market's status does not allow this; after record {sequence} it is {status}")
+            .into()
     };
     Problem { detail, ..problem }
 }

@@ -279,7 +279,7 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
     let (caller, writes_drawn, cancels_drawn) = (&call.caller, count(writes), count(cancels));
     let keyring = &call.behind.keyring;
-    let drawn = keyring.admit_several(caller, writes_drawn, cancels_drawn, call.admitted);
+    let drawn = keyring.admit_several(caller, writes_drawn, cancels_drawn, call.drew);
     drawn.map_err(|(lane, left)| {
         let asked = if lane == Lane::Cancels { cancels } else { writes };
         if count(asked) > left.limit {

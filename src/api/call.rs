@@ -13,6 +13,7 @@ use super::keyring::Keyring;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request_id::RequestId;
+use super::routes::Lane;
 use super::untaken::Untaken;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
@@ -117,9 +118,9 @@ pub struct Call {
     pub body: Bytes,
     /// The key under which it is asked.
     pub once: Option<Box<Once>>,
-    /// Whether its lane held what the request itself costs; where it did not, only
-    /// [`Endpoint::Several`](super::routes::Endpoint::Several) is asked.
-    pub admitted: bool,
+    /// The lane that the request itself drew on: that of its route, or, where nothing was left
+    /// there for [`Endpoint::Several`](super::routes::Endpoint::Several), the one of cancels.
+    pub drew: Lane,
     /// The request's id.
     pub request_id: RequestId,
 }

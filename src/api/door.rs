@@ -163,20 +163,16 @@ impl Door {
         let asked = async {
             let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
             known.allowance = self.behind.keyring.admit(&caller, lane, began);
-            let mut refused = refuse_beyond(known.allowance, lane).err();
-            let several = matches!(known.route, Some(route) if route.draws_itself());
-            if !several && let Some(problem) = refused.take() {
-                return Err(problem);
+            let mut drew = lane;
+            if let Err(refused) = refuse_beyond(known.allowance, lane) {
+                let several = matches!(known.route, Some(route) if route.draws_itself());
+                drew = Lane::Cancels;
+                let left = several.then(|| self.behind.keyring.admit(&caller, drew, began));
+                if left.is_none_or(|left| refuse_beyond(left, drew).is_err()) {
+                    return Err(refused);
+                }
             }
-            let answered = self.ask(caller, found, head, body, id, refused.is_none()).await;
-            // Beyond this bucket only what draws on another is answered, mistakes are not.
-            let mistaken = |problem: &Problem| {
-                problem.kind != Kind::RateLimited && problem.kind.status().is_client_error()
-            };
-            let answered = answered.map_err(|problem| match refused {
-                Some(refused) if mistaken(&problem) => refused,
-                _ => problem,
-            });
+            let answered = self.ask(caller, found, head, body, id, drew).await;
             if lane == Lane::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
                 known.allowance = self.behind.keyring.look(&caller, lane).map(|(_, left)| left);
@@ -196,7 +192,7 @@ impl Door {
         head: &Parts,
         body: B,
         request_id: RequestId,
-        admitted: bool,
+        drew: Lane,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -232,7 +228,7 @@ impl Door {
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
         let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
         let (user, behind) = (caller.user, Arc::clone(&self.behind));
-        let call = Call { engine, caller, behind, path, query, body, once, admitted, request_id };
+        let call = Call { engine, caller, behind, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self),
             // What was done must be told, however long it is.

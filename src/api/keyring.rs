@@ -57,37 +57,44 @@ impl Keyring {
     }
 
     /// Takes what several commands in one request cost: so many writes and so many cancels, all or
-    /// none, beside the one write that the request itself was admitted for, if it was.
+    /// none, beside the one that the request itself `drew`.
     ///
     /// # Errors
-    /// The lane that does not hold enough, and what it holds.
+    /// The lane that does not hold enough, what it holds, and when the request would be taken. It
+    /// is not free: what it drew itself stays taken.
     pub fn admit_several(
         &self,
         caller: &Caller,
         writes: u32,
         cancels: u32,
-        admitted: bool,
+        drew: Lane,
     ) -> Result<(), (Lane, Allowance)> {
         let Some(row) = self.row(caller.key).filter(|_| !caller.is_operator()) else {
             return Ok(());
         };
         let now = self.now();
-        let take = |lane: Lane, tokens: u32| match (self.rates.of(lane), row.bucket(lane)) {
-            (Some(rate), Some(bucket)) if tokens > 0 => {
-                let left = bucket.take(rate, tokens, now);
-                if left.wait_seconds.is_some() { Err((lane, left)) } else { Ok(()) }
-            }
-            _ => Ok(()),
+        let more = |lane, tokens: u32| tokens.saturating_sub(u32::from(drew == lane));
+        let limited = |lane| self.rates.of(lane).zip(row.bucket(lane));
+        let take = |lane, tokens| match (limited(lane), more(lane, tokens)) {
+            (None, _) | (_, 0) => Ok(()),
+            (Some((rate, bucket)), more) => match bucket.take(rate, more, now).wait_seconds {
+                None => Ok(()),
+                // Whoever asks again needs the whole, since the request draws again.
+                Some(_) => Err((lane, bucket.wait_for(rate, tokens, now))),
+            },
         };
-        take(Lane::Cancels, cancels).and_then(|()| {
-            let more = take(Lane::Writes, writes.saturating_sub(u32::from(admitted)));
-            if let (Err(_), Some(rate)) = (&more, self.rates.of(Lane::Cancels)) {
-                row.cancels.give_back(rate, cancels);
+        let give_back = |lane, tokens| {
+            if let Some((rate, bucket)) = limited(lane) {
+                bucket.give_back(rate, tokens);
             }
-            more
-        })?;
-        if let (0, true, Some(rate)) = (writes, admitted, self.rates.of(Lane::Writes)) {
-            row.writes.give_back(rate, 1);
+        };
+        take(Lane::Cancels, cancels)?;
+        take(Lane::Writes, writes)
+            .inspect_err(|_| give_back(Lane::Cancels, more(Lane::Cancels, cancels)))?;
+        match drew {
+            Lane::Writes if writes == 0 => give_back(drew, 1),
+            Lane::Cancels if cancels == 0 => give_back(drew, 1),
+            _ => {}
         }
         Ok(())
     }

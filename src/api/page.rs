@@ -76,6 +76,11 @@ impl Page {
         (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
     }
 
+    /// The place in the list of its first.
+    pub fn begin(self) -> usize {
+        usize::try_from(self.offset).unwrap_or(usize::MAX)
+    }
+
     /// The place in the list behind its last.
     pub fn end(self) -> usize {
         usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)

@@ -129,11 +129,13 @@ impl Bucket {
         let taken = |full: u64| Some(after(full)).filter(|after| *after - now <= rate.span());
         match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
             Ok(full) => allowance(rate, after(full), now, None),
-            Err(full) => {
-                let missing = (after(full) - now).saturating_sub(rate.span());
-                allowance(rate, full, now, Some(missing.min(full.saturating_sub(now))))
-            }
+            Err(full) => lacking(rate, tokens, full, now),
         }
+    }
+
+    /// How long until so many tokens are there, or the bucket is full; takes nothing.
+    pub fn wait_for(&self, rate: Rate, tokens: u32, now: u64) -> Allowance {
+        lacking(rate, tokens, self.0.load(Ordering::Relaxed), now)
     }
 
     /// Halves what is there with a new bucket, so that to make one makes no tokens.
@@ -162,6 +164,13 @@ impl Bucket {
     pub fn look(&self, rate: Rate, now: u64) -> Allowance {
         allowance(rate, self.0.load(Ordering::Relaxed), now, None)
     }
+}
+
+/// What is left of a bucket that will be full at `full`, and how long until so many are there.
+fn lacking(rate: Rate, tokens: u32, full: u64, now: u64) -> Allowance {
+    let worth = rate.interval().saturating_mul(u64::from(tokens));
+    let missing = full.saturating_sub(now).saturating_add(worth).saturating_sub(rate.span());
+    allowance(rate, full, now, Some(missing.min(full.saturating_sub(now))))
 }
 
 /// What is left of a bucket that will be full at `full`.

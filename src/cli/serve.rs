@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
+use clap::builder::FalseyValueParser;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -100,7 +101,7 @@ pub struct ServeArgs {
     rates: RateArgs,
     /// Let the threads that serve connections move between cores; else each is held on one, where
     /// the process may use as many cores as it has such threads
-    #[arg(long, env = "OPENOUTCRY_FREE_LANES")]
+    #[arg(long, env = "OPENOUTCRY_FREE_LANES", value_parser = FalseyValueParser::new())]
     free_lanes: bool,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]

@@ -196,10 +196,36 @@ fn cancels_need_no_write_in_a_batch_either() {
     refused.refused(429, "RATE_LIMITED");
     assert_eq!(left(&refused), ("2", "0"));
     let cancelled = send(&[&cancel; 3]);
-    assert_eq!((cancelled.status, left(&cancelled)), (200, ("2", "0")));
+    assert_eq!((cancelled.status, left(&cancelled).0), (200, "2"));
     // A place beside them needs a write as ever.
     let both = (0..1000).map(|_| send(&[&cancel, &place])).find(|answer| answer.status != 200);
-    both.unwrap().refused(429, "RATE_LIMITED");
+    let both = both.unwrap();
+    both.refused(429, "RATE_LIMITED");
+    assert_eq!(left(&both).0, "2", "of writes");
+    // To be refused is not free either: each took a cancel.
+    for _ in 0..100 {
+        send(&[&place]);
+    }
+    let limits = ann.get("/account/limits").ok(&shapes::limits());
+    assert!(limits["cancels"]["remaining"].as_u64().unwrap() < 50, "{limits}");
+}
+
+#[test]
+fn a_batch_that_waits_as_it_was_told_is_taken() {
+    let venue = Venue::with_rates(rates("0", "1:20", "0"));
+    let ann = venue.trader("ann");
+    let place = json!({"place": order(&venue.market(), "BUY", "yes", "0.10", "1")});
+    let send = |places: usize| {
+        let operations = vec![place.clone(); places];
+        ann.client.post("/trading/orders/batch", &json!({"operations": operations}))
+    };
+    assert_eq!(send(2).status, 200);
+    let refused = send(20);
+    if refused.status == 429 {
+        let wait = refused.header("retry-after").parse().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(wait));
+        assert_eq!(send(20).status, 200, "after {wait} s");
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_cancel_with_a_body_is_refused() {
         }
     }
     assert_eq!(ann.get(&path(&id)).json["status"], "OPEN");
-    assert_eq!(send(&path(&id), " {} ").ok(&shapes::order())["status"], "CANCELLED");
+    assert_eq!(send(&path(&id), " {\n} ").ok(&shapes::order())["status"], "CANCELLED");
     assert_eq!(send("/trading/orders", "").status, 200);
 }
 
