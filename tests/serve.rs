@@ -514,7 +514,7 @@ fn counted(cores: &str) -> usize {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn lanes_are_held_on_cores_and_nothing_else_is() {
+fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
     let data = tempfile::tempdir().unwrap();
     let lanes = |threads: &[(String, String)]| {
         let (lanes, others): (Vec<_>, Vec<_>) =
@@ -534,7 +534,9 @@ fn lanes_are_held_on_cores_and_nothing_else_is() {
         }
         server
     };
-    let server = started(serve(data.path()));
+    let mut command = serve(data.path());
+    command.env("OPENOUTCRY_HOLD_LANES", "1");
+    let server = started(command);
     let (held, all) = lanes(&cores(&server));
     // A process that may use only a share of its cores' time has fewer lanes than cores.
     if held.len() == counted(&all) {
@@ -545,9 +547,7 @@ fn lanes_are_held_on_cores_and_nothing_else_is() {
         assert!(!held.is_empty() && held.iter().all(|cores| *cores == all), "{held:?} of {all}");
     }
     assert_eq!(server.stop().0.code(), Some(0));
-    let mut command = serve(data.path());
-    command.env("OPENOUTCRY_FREE_LANES", "1");
-    let (free, all) = lanes(&cores(&started(command)));
+    let (free, all) = lanes(&cores(&started(serve(data.path()))));
     assert!(!free.is_empty() && free.iter().all(|cores| *cores == all), "{free:?} of {all}");
 }
 

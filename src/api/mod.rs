@@ -134,7 +134,7 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
-        lanes_held: true,
+        lanes_held: false,
         rates: Rates::NONE,
         untaken: UntakenLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,

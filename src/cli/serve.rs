@@ -99,10 +99,10 @@ pub struct ServeArgs {
     snapshot_every: u64,
     #[command(flatten)]
     rates: RateArgs,
-    /// Let the threads that serve connections move between cores; else each is held on one, where
-    /// the process may use as many cores as it has such threads
-    #[arg(long, env = "OPENOUTCRY_FREE_LANES", value_parser = FalseyValueParser::new())]
-    free_lanes: bool,
+    /// Hold each thread that serves connections on a core of its own, where the process may use as
+    /// many cores as it has such threads: for a machine that nothing else uses
+    #[arg(long, env = "OPENOUTCRY_HOLD_LANES", value_parser = FalseyValueParser::new())]
+    hold_lanes: bool,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -161,7 +161,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let (lanes_held, rates) = (!args.free_lanes, args.rates.rates());
+    let (lanes_held, rates) = (args.hold_lanes, args.rates.rates());
     let limits = api::Limits { lanes_held, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
