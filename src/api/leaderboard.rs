@@ -113,7 +113,7 @@ impl Board {
     /// Of all, those who may be on the page, and how many there are: no more are held at a time
     /// than twice what the page reaches to.
     fn best(self, scores: impl Iterator<Item = (UserNo, Score)>) -> (Vec<(UserNo, Score)>, usize) {
-        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.end());
+        let (mut best, mut count, end) = (Vec::new(), 0_usize, self.page.places().end);
         for score in scores {
             count = count.saturating_add(1);
             best.push(score);
@@ -194,7 +194,7 @@ mod tests {
             let page = Page { limit: limit.into(), offset: offset.into() };
             let board = Board { by, first: Day::of(TimeMs::default()), page };
             let (best, count) = board.best(scores.iter().copied());
-            prop_assert!(best.len() < 2 * board.page.end());
+            prop_assert!(best.len() < 2 * board.page.places().end);
             let mut all = scores;
             match by {
                 By::Pnl => all.sort_by_key(|(_, score)| Reverse(score.realised)),

@@ -1,5 +1,7 @@
 //! Pages: `limit` and `offset` of a list, and the echo of what was applied.
 
+use std::ops::Range;
+
 use super::form::Form;
 use super::parse::{self, Fault};
 use super::problem::FieldCode;
@@ -70,20 +72,16 @@ impl Page {
 
     /// Takes this page out of a list whose length is known, without walking the rest.
     pub fn cut_known<T>(self, list: impl Iterator<Item = T>, total: usize) -> (Vec<T>, Paging) {
-        let skipped = usize::try_from(self.offset).unwrap_or(usize::MAX);
-        let taken = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let page = if skipped < total { list.skip(skipped).take(taken).collect() } else { vec![] };
+        let Range { start, end } = self.places();
+        let on_page = end.saturating_sub(start);
+        let page = if start < total { list.skip(start).take(on_page).collect() } else { vec![] };
         (page, self.echo(u64::try_from(total).unwrap_or(u64::MAX)))
     }
 
-    /// The place in the list of its first.
-    pub fn begin(self) -> usize {
-        usize::try_from(self.offset).unwrap_or(usize::MAX)
-    }
-
-    /// The place in the list behind its last.
-    pub fn end(self) -> usize {
-        usize::try_from(self.offset.saturating_add(self.limit)).unwrap_or(usize::MAX)
+    /// The places in the list of what is on it.
+    pub fn places(self) -> Range<usize> {
+        let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
+        place(self.offset)..place(self.offset.saturating_add(self.limit))
     }
 
     const fn echo(self, total: u64) -> Paging {

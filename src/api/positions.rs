@@ -22,10 +22,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let rows = view.positions.of(user);
         // A market may end while those that ended before are fetched: what is held is shown with
         // its market of this moment.
-        // Of the rows before one on the page, at most all are held, and at least those that are
-        // too many to have ended.
-        let ended = rows.len().saturating_sub(rows.held().count());
-        let shown = rows.held().take(page.end()).skip(page.begin().saturating_sub(ended));
+        let shown = rows.held_within(page.places());
         let markets = shown.filter_map(|row| view.catalogue.market(row.market).cloned());
         let markets: FxHashMap<_, _> = markets.map(|market| (market.no, market)).collect();
         Ok((rows, markets))

@@ -1,6 +1,8 @@
 //! Positions that were held to their market's end: nothing of them changes any more, so they are
 //! put away. Reading a user's positions is merging them with those held.
 
+use std::ops::Range;
+
 use super::{PositionRow, Resolution};
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
@@ -97,9 +99,12 @@ pub struct PositionList {
 }
 
 impl PositionList {
-    /// Those that are held, the latest change first.
-    pub fn held(&self) -> impl Iterator<Item = &PositionRow> {
-        self.held.iter().rev()
+    /// Of those that are held all that may stand within these places of the list, without a look at
+    /// those that ended: before each stand at most so many held ones as rows, and at least as many
+    /// as cannot have ended.
+    pub fn held_within(&self, places: Range<usize>) -> impl Iterator<Item = &PositionRow> {
+        let before = places.start.saturating_sub(self.left as usize);
+        self.held.iter().rev().take(places.end).skip(before)
     }
 
     /// The one of those left that ended `passed` before the newest of them.
