@@ -107,6 +107,14 @@ def begun(binary, folder, in_order):
             server.killed()
 
 
+def imported(tool, state, made, more=None):
+    """Imports a venue's journal; the exit code."""
+    command = [tool, "import", state / "data", made / "data"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    env = {**os.environ, **(more or {})}
+    return subprocess.run(command, timeout=PATIENCE, check=False, env=env, **quiet).returncode
+
+
 def killed_imports(binary, killer, state, work):
     """Kills imports of a venue's journal; how many kills, and how many went wrong."""
     tool = binary.with_name("openoutcry-replay")
@@ -117,19 +125,13 @@ def killed_imports(binary, killer, state, work):
         while not survived:
             at += 1
             kill = {"LD_PRELOAD": str(killer), "KILL_AT": str(at), "KILL_PART": str(part)}
-            command = [tool, "import", state / "data", made / "data"]
-
-            def imports(**more):
-                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-                return subprocess.run(command, timeout=PATIENCE, check=False, **quiet, **more)
-
-            ended = imports(env={**os.environ, **kill}).returncode
+            ended = imported(tool, state, made, kill)
             survived = ended == 0
             if ended not in (0, -signal.SIGKILL):
                 sys.exit(f"import, call {at}: it ended with {ended}")
             # Before anything is in it, it is a folder like any other, where a venue may begin.
             began = made.is_dir() and any(path.name != "lock" for path in (made / "data").glob("*"))
-            opened = None
+            opened, found = None, None
             if began:
                 shutil.copytree(made, probe)
                 server = Start(binary, probe)
@@ -140,7 +142,7 @@ def killed_imports(binary, killer, state, work):
             if opened and found != wanted or survived and not opened:
                 print(f"import, call {at}, part {part}: opened, {found}\n  instead of {wanted}")
                 faults += 1
-            again = imports().returncode
+            again = imported(tool, state, made)
             found = stopped(binary, made)
             if (again == 0) == bool(opened) or found != wanted:
                 print(f"import, call {at}, part {part}: again {again}, {found}\n  not {wanted}")

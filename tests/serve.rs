@@ -469,6 +469,12 @@ fn completions_name_the_commands_and_their_flags() {
         }
     }
     assert_eq!(run(&["completions", "dos"], None).status.code(), Some(2));
+    // Whoever has seen enough and closes the pipe is no failure.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut unread = Command::new(BINARY);
+    unread.args(["completions", "bash"]).stdout(writer);
+    assert_eq!(unread.status().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -277,9 +277,8 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let (caller, writes_drawn, cancels_drawn) = (&call.caller, count(writes), count(cancels));
-    let keyring = &call.behind.keyring;
-    let drawn = keyring.admit_several(caller, writes_drawn, cancels_drawn, call.drew);
+    let (keyring, caller) = (&call.behind.keyring, &call.caller);
+    let drawn = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
     drawn.map_err(|(lane, left)| {
         let asked = if lane == Lane::Cancels { cancels } else { writes };
         if count(asked) > left.limit {

@@ -91,10 +91,13 @@ impl Keyring {
         take(Lane::Cancels, cancels)?;
         take(Lane::Writes, writes)
             .inspect_err(|_| give_back(Lane::Cancels, more(Lane::Cancels, cancels)))?;
-        match drew {
-            Lane::Writes if writes == 0 => give_back(drew, 1),
-            Lane::Cancels if cancels == 0 => give_back(drew, 1),
-            _ => {}
+        let for_nothing = match drew {
+            Lane::Writes => writes == 0,
+            Lane::Cancels => cancels == 0,
+            Lane::Reads | Lane::Probes => false,
+        };
+        if for_nothing {
+            give_back(drew, 1);
         }
         Ok(())
     }

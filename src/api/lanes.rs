@@ -49,6 +49,9 @@ impl Lanes {
     pub fn open(count: usize, door: &Arc<Door>, limits: Limits) -> io::Result<Lanes> {
         let count = count.max(1);
         let cores = limits.lanes_held.then(|| Cores::for_lanes(count)).flatten();
+        if limits.lanes_held && cores.is_none() {
+            tracing::warn!(lanes = count, "lanes are not held: there is no core for each alone");
+        }
         let lane = |number| Lane::open(number, Arc::clone(door), limits, cores);
         let lanes: io::Result<Vec<Lane>> = (0..count).map(lane).collect();
         Ok(Lanes { lanes: lanes?, next: 0 })
