@@ -220,4 +220,18 @@ mod tests {
         let used = [ann, bob, desk].map(|caller| keyring.last_used(caller.key).is_some());
         assert_eq!((used, keyring.last_used(KeyNo(5))), ([true; 3], None));
     }
+
+    /// A write may come while a batch without one is read: then it needs no cancel.
+    #[test]
+    fn what_a_batch_drew_for_nothing_is_given_back() {
+        let limit = "1:5".parse().unwrap();
+        let keyring = Keyring::new(Rates { writes: limit, cancels: limit, ..Rates::NONE });
+        for (lane, writes, cancels) in [(Lane::Cancels, 2, 0), (Lane::Writes, 0, 2)] {
+            let ann = caller(writes, Role::Trader);
+            assert!(keyring.admit(&ann, lane, Instant::now()).is_some());
+            assert_eq!(keyring.admit_several(&ann, writes, cancels, lane), Ok(()));
+            let left = keyring.look(&ann, lane).map(|(_, left)| left.remaining);
+            assert_eq!(left, Some(5), "{lane:?}");
+        }
+    }
 }

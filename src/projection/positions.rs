@@ -553,12 +553,14 @@ mod tests {
             for passed in 0..=expected.len() + 1 {
                 let rest = list().skip(passed).map(|row| row.unwrap().market.0);
                 assert!(rest.eq(expected.iter().copied().skip(passed)), "{passed}");
-                let page: Vec<_> = list().skip(passed).take(4).map(Result::unwrap).collect();
-                let held = page.iter().filter(|row| row.resolution.is_none());
-                let list = list();
-                let within: Vec<_> = list.held_within(passed..passed + 4).collect();
-                assert!(held.into_iter().all(|row| within.contains(&row)), "{passed}");
-                assert!(within.len() <= 4 + list.left as usize, "{passed}");
+                for length in [1, 4] {
+                    let page = list().skip(passed).take(length).map(Result::unwrap);
+                    let (list, places) = (list(), passed..passed + length);
+                    let within: Vec<_> = list.held_within(places).collect();
+                    let mut held = page.filter(|row| row.resolution.is_none());
+                    assert!(held.all(|row| within.contains(&&row)), "{passed}");
+                    assert!(within.len() <= length + list.left as usize, "{passed}");
+                }
             }
         };
         let enter = |no: u32| {
