@@ -10,7 +10,13 @@ use super::history::HistoryStore;
 use super::mailbox::Mailbox;
 use super::pending::{AppliedBlock, Came, Letter, ReplySlot};
 use super::shown::Shown;
+use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
+
+/// Records that are folded before those who wait for them are answered, and readers let in: small
+/// blocks go whole, and of a large one the first callers do not wait for the last. More would leave
+/// cores idle, as all callers ask again at once; fewer would wake their threads more often.
+const PORTION_RECORDS: usize = 64;
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread
 /// costs more than folding it.
@@ -22,8 +28,10 @@ pub struct Projector {
     pub shown: Arc<Shown>,
     /// Where it puts its pages, if not in memory.
     history: Option<HistoryStore>,
-    /// What a block's answers are sorted into: mailboxes of threads.
+    /// What answers are sorted into: mailboxes of threads.
     mail: Vec<(Arc<Mailbox>, Vec<Letter>)>,
+    /// Who waits for what was folded just now, by their places in the block.
+    waiting: Vec<(usize, ReplySlot)>,
 }
 
 impl Projector {
@@ -31,47 +39,61 @@ impl Projector {
     pub fn new(read_model: Arc<RwLock<ReadModel>>, history: Option<HistoryStore>) -> Projector {
         let shown = Arc::new(Shown::default());
         shown.post(&read_model.read());
-        Projector { read_model, shown, history, mail: Vec::new() }
+        Projector { read_model, shown, history, mail: Vec::new(), waiting: Vec::new() }
     }
 }
 
 impl Projector {
     /// Folds a block's results and answers those who wait; `replies` holds a slot a record, or
-    /// nothing when nobody waits.
+    /// nothing when nobody waits. A large block goes portion by portion, and between two of them
+    /// readers are let in.
     ///
     /// # Errors
-    /// The read model was contradicted; then nobody was answered.
+    /// The read model was contradicted; then nobody was answered from there on.
     pub fn project(
         &mut self,
         block: &Arc<AppliedBlock>,
-        mut replies: Vec<Option<ReplySlot>>,
+        replies: Vec<Option<ReplySlot>>,
     ) -> Result<(), HaltReason> {
-        {
-            // A block at a time: a reader sees all of a block or nothing of it.
-            let mut read_model = self.read_model.write();
-            let mut slots = replies.iter_mut();
-            for applied in block.records() {
-                read_model.fold(&applied);
-                if let Some(Some(slot)) = slots.next() {
-                    slot.look(&read_model, &applied);
-                }
+        let (mut records, mut replies) = (block.records().enumerate(), replies.into_iter());
+        loop {
+            let count = portion(replies.as_slice());
+            self.fold(records.by_ref().take(count), &mut replies)?;
+            self.answer(block);
+            if replies.len() == 0 {
+                return Ok(());
             }
-            if read_model.inconsistencies() > 0 {
-                return Err(HaltReason::ReadModelBroken);
-            }
-            if let Some(history) = &self.history {
-                history.folded(read_model.watermark());
-            }
-            self.shown.post(&read_model);
         }
-        self.answer(block, replies);
+    }
+
+    /// Folds records, whose places in the block are given, and has those who wait look.
+    fn fold<'a>(
+        &mut self,
+        portion: impl Iterator<Item = (usize, Applied<'a>)>,
+        replies: &mut impl Iterator<Item = Option<ReplySlot>>,
+    ) -> Result<(), HaltReason> {
+        // A portion at a time: a reader sees all of a caller's commands in a row, or nothing.
+        let mut read_model = self.read_model.write();
+        for (place, applied) in portion {
+            read_model.fold(&applied);
+            if let Some(Some(mut slot)) = replies.next() {
+                slot.look(&read_model, &applied);
+                self.waiting.push((place, slot));
+            }
+        }
+        if read_model.inconsistencies() > 0 {
+            return Err(HaltReason::ReadModelBroken);
+        }
+        if let Some(history) = &self.history {
+            history.folded(read_model.watermark());
+        }
+        self.shown.post(&read_model);
         Ok(())
     }
 
-    /// Hands out a block's answers: those for one thread's callers together.
-    fn answer(&mut self, block: &Arc<AppliedBlock>, replies: Vec<Option<ReplySlot>>) {
-        for (record, slot) in replies.into_iter().enumerate() {
-            let Some(slot) = slot else { continue };
+    /// Hands out answers: those for one thread's callers together.
+    fn answer(&mut self, block: &Arc<AppliedBlock>) {
+        for (record, slot) in self.waiting.drain(..) {
             let came = Came::Applied(Arc::clone(block), record);
             let Some(home) = slot.home() else {
                 slot.send(came);
@@ -93,5 +115,105 @@ impl Projector {
             }
             Arc::strong_count(home) > 1
         });
+    }
+}
+
+/// How many records to fold before answering, of those that these slots belong to: commands whose
+/// answers go to one slot stay together, and what nobody waits for goes on to the end.
+fn portion(slots: &[Option<ReplySlot>]) -> usize {
+    let later = slots.get(PORTION_RECORDS..).unwrap_or_default();
+    let next = later.iter().position(Option::is_some);
+    next.map_or(usize::MAX, |next| PORTION_RECORDS.saturating_add(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::engine::gathering::Gathering;
+    use crate::engine::matcher::apply;
+    use crate::engine::pending::Look;
+    use crate::exchange::command::{Command, Record};
+    use crate::exchange::results::Results;
+    use crate::exchange::units::TimeMs;
+    use crate::journal::Journal;
+    use crate::journal::block::BlockBuilder;
+    use crate::journal::memory::MemoryJournal;
+    use crate::journal::replay::Replayer;
+
+    /// What came of so many ticks of the clock in one block.
+    fn ticks(count: usize) -> Arc<AppliedBlock> {
+        let mut journal = MemoryJournal::new();
+        let mut block = BlockBuilder::new(journal.head());
+        let mut sequence = journal.head().sequence;
+        for _ in 0..count {
+            sequence = sequence.next();
+            let (time, command) = (TimeMs::default(), Command::AdvanceClock);
+            block.push(Record { sequence, time, once: None, command }).unwrap();
+        }
+        let block = journal.append(block.build(Results::NONE).unwrap()).unwrap();
+        apply(&mut Replayer::new(), &block, true).unwrap().0
+    }
+
+    fn projector() -> Projector {
+        Projector::new(Arc::new(RwLock::new(ReadModel::new())), None)
+    }
+
+    #[test]
+    fn the_first_callers_of_a_large_block_do_not_wait_for_its_last() {
+        let (first_slot, first) = ReplySlot::new(None);
+        let first = Arc::new(Mutex::new(first));
+        let answered_before = Arc::new(Mutex::new(None));
+        let looking = |place: usize| {
+            let (first, answered_before) = (Arc::clone(&first), Arc::clone(&answered_before));
+            let look: Look = Box::new(move |_, _| {
+                if first.lock().try_recv().is_ok() {
+                    *answered_before.lock() = Some(place);
+                }
+            });
+            Some(ReplySlot::new(Some(look)).0)
+        };
+        let count = 3 * PORTION_RECORDS;
+        let replies = std::iter::once(Some(first_slot)).chain((1..count).map(looking)).collect();
+        projector().project(&ticks(count), replies).unwrap();
+        assert_eq!(*answered_before.lock(), Some(PORTION_RECORDS));
+    }
+
+    #[test]
+    fn commands_with_one_slot_are_folded_together() {
+        let alone = |count| std::iter::repeat_with(|| Some(ReplySlot::new(None).0)).take(count);
+        let rest = |count| std::iter::repeat_with(|| None).take(count);
+        let count = |slots: Vec<Option<ReplySlot>>| portion(&slots);
+        let whole = usize::MAX;
+        assert_eq!(count(Vec::new()), whole);
+        assert_eq!(count(rest(3 * PORTION_RECORDS).collect()), whole);
+        assert_eq!(count(alone(PORTION_RECORDS).collect()), whole);
+        assert_eq!(count(alone(PORTION_RECORDS + 1).collect()), PORTION_RECORDS);
+        let together = alone(PORTION_RECORDS).chain(rest(9)).chain(alone(1)).chain(rest(9));
+        assert_eq!(count(together.collect()), PORTION_RECORDS + 9);
+    }
+
+    #[test]
+    fn every_portion_answers_with_its_own_records() {
+        let mut gathering = Gathering::new(Arc::default());
+        let (gathered, first) = gathering.places(PORTION_RECORDS);
+        let together = ReplySlot::gathered(gathered, first..PORTION_RECORDS);
+        let (slots, answers): (Vec<_>, Vec<_>) =
+            (0..2 * PORTION_RECORDS).map(|_| ReplySlot::new(None)).unzip();
+        let mut replies: Vec<Option<ReplySlot>> = slots.into_iter().map(Some).collect();
+        // In the middle of the second portion.
+        let at = PORTION_RECORDS + PORTION_RECORDS / 2;
+        let rest = std::iter::repeat_with(|| None).take(PORTION_RECORDS - 1);
+        replies.splice(at..at, std::iter::once(Some(together)).chain(rest));
+        projector().project(&ticks(replies.len()), replies).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let numbers = |places: std::ops::Range<usize>| places.map(|place| place as u64 + 1);
+        let gained = runtime.block_on(gathering.came());
+        let together = gained.each().map(|answer| answer.unwrap().sequence.get());
+        assert!(together.eq(numbers(at..at + PORTION_RECORDS)));
+        let alone = answers.into_iter().map(|mut answer| answer.try_recv().unwrap().unwrap());
+        let expected = numbers(0..at).chain(numbers(at + PORTION_RECORDS..3 * PORTION_RECORDS));
+        assert!(alone.map(|answer| answer.sequence().get()).eq(expected));
     }
 }
