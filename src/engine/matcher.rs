@@ -125,13 +125,13 @@ impl Matcher {
             }
         }
         self.due.post_results(results);
+        // Before any of it is folded: whoever is answered never finds readers ahead of it.
+        told.post_applied(self.replayer.exchange().sequence());
         if let Err(reason) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
             return false;
         }
-        let exchange = self.replayer.exchange();
-        self.due.post(exchange.next_due(), results);
-        told.post_applied(exchange.sequence());
+        self.due.post(self.replayer.exchange().next_due(), results);
         if live {
             told.apply.count_since(began);
         }

@@ -76,7 +76,7 @@ impl Default for MatcherMeter {
 /// How far a start is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayProgress {
-    /// The last record applied and folded.
+    /// The last record applied.
     pub applied: Sequence,
     /// The last record of the journal; [`Sequence::ZERO`] until the journal is open.
     pub head: Sequence,
@@ -111,12 +111,12 @@ impl SequencerMeter {
 }
 
 impl MatcherMeter {
-    /// Says that everything up to this record is applied and folded.
+    /// Says that everything up to this record is applied.
     pub fn post_applied(&self, sequence: Sequence) {
         self.applied.store(sequence.get(), Ordering::Relaxed);
     }
 
-    /// The last record applied and folded.
+    /// The last record applied.
     pub fn applied(&self) -> Sequence {
         Sequence::new(self.applied.load(Ordering::Relaxed))
     }
