@@ -12,7 +12,7 @@ use super::halt::{Halt, HaltReason};
 use super::matcher::{Matcher, apply};
 use super::meter::Meter;
 use super::pending::AppliedBlock;
-use super::projector::Projector;
+use super::projector::{NotFolded, Projector};
 use super::sequencer::Sequenced;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
@@ -52,13 +52,15 @@ struct Folder<'a> {
 impl Folder<'_> {
     fn run(self, applied: &Receiver<Folding>) {
         for Folding { applied, last, next_due, results } in applied {
-            if let Err(reason) = self.projector.project(&applied, Vec::new()) {
+            self.due.post_came(next_due, results);
+            self.meter.matcher.post_applied(last);
+            // Nobody waits for what is replayed.
+            if let Err(NotFolded { reason, .. }) = self.projector.project(&applied, Vec::new()) {
                 self.halt.halt(reason);
                 return;
             }
             // A start waits for this: it is over when all is folded.
-            self.due.post(next_due, results);
-            self.meter.matcher.post_applied(last);
+            self.due.post_folded(results.through);
         }
     }
 }

@@ -26,22 +26,20 @@ impl Default for DueBoard {
 }
 
 impl DueBoard {
-    /// Says what is due next once the records of `results` have been applied, and what they came
-    /// to.
-    pub fn post(&self, next_due: Option<TimeMs>, results: Results) {
-        let ms = next_due.map_or(i64::MAX, TimeMs::get);
+    /// Says what the records up to a block's end came to, and what is due next. Before anyone is
+    /// answered: whoever is, finds it in the very next block.
+    pub fn post_came(&self, next_due: Option<TimeMs>, results: Results) {
         *self.results.lock() = results;
-        self.next_due_ms.store(ms, Ordering::Release);
-        self.applied.store(results.through.get(), Ordering::Release);
+        self.next_due_ms.store(next_due.map_or(i64::MAX, TimeMs::get), Ordering::Release);
     }
 
-    /// Says what the records of a block came to, before anyone is answered: whoever is, finds it in
-    /// the very next block.
-    pub fn post_results(&self, results: Results) {
-        *self.results.lock() = results;
+    /// Says that everything up to this record is applied, folded and answered, and its results
+    /// known.
+    pub fn post_folded(&self, through: Sequence) {
+        self.applied.store(through.get(), Ordering::Release);
     }
 
-    /// The last record that the matcher has applied.
+    /// The last record that is applied and folded and whose results are known.
     pub fn applied(&self) -> Sequence {
         Sequence::new(self.applied.load(Ordering::Acquire))
     }

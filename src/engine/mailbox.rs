@@ -1,6 +1,6 @@
-//! Mailboxes: how a block's answers reach the callers of one thread with one wake-up, where each
-//! would cost a system call of its own. A thread that runs many callers opens one for itself;
-//! whoever asks from any other thread is answered directly.
+//! Mailboxes: how answers that are ready together reach the callers of one thread with one wake-up,
+//! where each would cost a system call of its own. A thread that runs many callers opens one for
+//! itself; whoever asks from any other thread is answered directly.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
-use super::projector::Projector;
+use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::results::{Results, Seal};
@@ -124,14 +124,17 @@ impl Matcher {
                 told.count(command, applied.effects);
             }
         }
-        self.due.post_results(results);
-        // Before any of it is folded: whoever is answered never finds readers ahead of it.
-        told.post_applied(self.replayer.exchange().sequence());
-        if let Err(reason) = self.projector.project(&applied, replies) {
+        // Before any of it is folded: whoever is answered finds readers nowhere ahead of it, and
+        // the sequencer, whom he asks next, knows what is due.
+        let exchange = self.replayer.exchange();
+        self.due.post_came(exchange.next_due(), results);
+        told.post_applied(exchange.sequence());
+        if let Err(NotFolded { reason, unanswered }) = self.projector.project(&applied, replies) {
             self.halt.halt(reason);
+            refuse(unanswered, Refusal::OutcomeUnknown(reason));
             return false;
         }
-        self.due.post(self.replayer.exchange().next_due(), results);
+        self.due.post_folded(results.through);
         if live {
             told.apply.count_since(began);
         }
@@ -174,12 +177,15 @@ pub(super) fn apply<S: Seal>(
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use crossbeam_channel::bounded;
-    use parking_lot::RwLock;
+    use parking_lot::{Mutex, RwLock};
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::pending::{ReplySlot, ToldAll};
+    use crate::engine::pending::ToldAll;
+    use crate::engine::pending::fixture::slot_then;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::ids::UserNo;
     use crate::exchange::invariant::Broken;
@@ -191,9 +197,8 @@ mod tests {
     use crate::journal::replay::ReplayFault;
     use crate::projection::ReadModel;
 
-    /// Journals blocks of one clock each that record these results, has the matcher apply the last
-    /// of them only, and gives what its caller is told and why the engine halted.
-    fn halted_by(recorded: &[Results]) -> (Refusal, Option<HaltReason>) {
+    /// Blocks of one clock each that record these results.
+    fn clocks(recorded: &[Results]) -> Vec<Durable<Block>> {
         let mut journal = MemoryJournal::new();
         let mut durable = Vec::new();
         for recorded in recorded {
@@ -203,23 +208,71 @@ mod tests {
             block.push(Record { sequence, time, once: None, command }).unwrap();
             durable.push(journal.append(block.build(*recorded).unwrap()).unwrap());
         }
-        let (halt, (sends, blocks)) = (Arc::new(Halt::default()), bounded(1));
-        let matcher = Matcher {
+        durable
+    }
+
+    /// A matcher that nothing is asked to try, with these blocks before it and nothing applied.
+    fn matcher(blocks: Receiver<Sequenced>, read_model: ReadModel) -> Matcher {
+        Matcher {
             replayer: Replayer::new(),
             blocks,
             trials: crossbeam_channel::never(),
             held: None,
             replayed: Sequence::ZERO,
-            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
-            due: Arc::new(DueBoard::default()),
-            halt: Arc::clone(&halt),
+            projector: Projector::new(Arc::new(RwLock::new(read_model)), None),
+            due: Arc::default(),
+            halt: Arc::default(),
             meter: Arc::default(),
-        };
-        let (slot, mut answer) = ReplySlot::new(None);
-        let block = durable.pop().unwrap();
+        }
+    }
+
+    /// Has the matcher apply the last of such blocks only, over what is shown already, and gives
+    /// what its caller is told, and what is found at that moment: why the engine halted, and what
+    /// is applied.
+    fn told_over(
+        read_model: ReadModel,
+        recorded: &[Results],
+    ) -> (Result<Sequence, Refusal>, Option<HaltReason>, Sequence) {
+        let (sends, blocks) = bounded(1);
+        let matcher = matcher(blocks, read_model);
+        let (halt, meter) = (Arc::clone(&matcher.halt), Arc::clone(&matcher.meter));
+        let found = Arc::new(Mutex::new(None));
+        let finds = Arc::clone(&found);
+        let (slot, mut answer) = slot_then(move || {
+            *finds.lock() = Some((halt.reason(), meter.matcher.applied()));
+        });
+        let block = clocks(recorded).pop().unwrap();
         sends.send(Sequenced { block, replies: vec![Some(slot)] }).unwrap();
+        drop(sends);
         matcher.run();
-        (answer.try_recv().unwrap().unwrap_err(), halt.reason())
+        let told = answer.try_recv().unwrap().map(|answer| answer.sequence());
+        let (reason, applied) = found.lock().take().unwrap();
+        (told, reason, applied)
+    }
+
+    /// The same over nothing; what is told of what was not answered, and why.
+    fn halted_by(recorded: &[Results]) -> (Refusal, Option<HaltReason>) {
+        let (told, reason, _) = told_over(ReadModel::new(), recorded);
+        (told.unwrap_err(), reason)
+    }
+
+    #[test]
+    fn whoever_is_answered_finds_his_record_among_those_applied() {
+        let (told, halted, applied) = told_over(ReadModel::new(), &[Results::NONE]);
+        assert_eq!((told, halted, applied), (Ok(Sequence::new(1)), None, Sequence::new(1)));
+    }
+
+    /// The record is journaled, so nobody may say that it was refused, nor ask another before the
+    /// engine has halted.
+    #[test]
+    fn a_read_model_that_is_broken_halts_the_engine_before_callers_are_told() {
+        let mut read_model = ReadModel::new();
+        let again = Applied { sequence: Sequence::ZERO, time: TimeMs::default(), effects: &[] };
+        // Debug builds stop over it.
+        drop(catch_unwind(AssertUnwindSafe(|| read_model.fold(&again))));
+        let broken = HaltReason::ReadModelBroken;
+        let (told, halted, _) = told_over(read_model, &[Results::NONE]);
+        assert_eq!((told, halted), (Err(Refusal::OutcomeUnknown(broken)), Some(broken)));
     }
 
     /// A block is durable before it is applied. If it then turns out that it cannot be, nobody may
@@ -245,7 +298,7 @@ mod tests {
 
     #[test]
     fn trials_that_wait_when_the_matcher_ends_are_let_go() {
-        let (blocks, halt) = (crossbeam_channel::bounded(0).1, Arc::new(Halt::default()));
+        let blocks = bounded(0).1;
         let (asks, trials) = crossbeam_channel::unbounded();
         let (shows, mut told): (Vec<_>, Vec<_>) =
             (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
@@ -253,18 +306,7 @@ mod tests {
             let told: ToldAll = Box::new(move |_, _| drop(shows));
             asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), told }).unwrap();
         }
-        let matcher = Matcher {
-            replayer: Replayer::new(),
-            blocks,
-            trials,
-            held: None,
-            replayed: Sequence::ZERO,
-            projector: Projector::new(Arc::new(RwLock::new(ReadModel::new())), None),
-            due: Arc::default(),
-            halt,
-            meter: Arc::default(),
-        };
-        matcher.run();
+        Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();
         assert!(told.iter_mut().all(|told| told.try_recv() == Err(TryRecvError::Closed)));
         drop(asks);
     }

@@ -298,7 +298,7 @@ impl AppliedBlock {
     }
 
     /// The block's records with their effects, in order.
-    pub fn records(&self) -> impl Iterator<Item = Applied<'_>> {
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Applied<'_>> {
         self.records.0.iter().map(|record| self.applied(record))
     }
 
@@ -368,4 +368,32 @@ pub enum Refusal {
     /// shows then, and not before.
     #[error("{0}; whether the command was accepted shows after that")]
     OutcomeUnknown(HaltReason),
+}
+
+/// Callers for the tests of whoever answers them.
+#[cfg(test)]
+pub(super) mod fixture {
+    use std::pin::Pin;
+    use std::task::{Context, Wake, Waker};
+
+    use super::*;
+
+    /// Does something at the moment in which somebody is answered.
+    struct OnAnswer<F>(F);
+
+    impl<F: Fn() + Send + Sync> Wake for OnAnswer<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+
+    /// A slot whose caller does this when he is answered, and his answer.
+    pub fn slot_then(
+        does: impl Fn() + Send + Sync + 'static,
+    ) -> (ReplySlot, oneshot::Receiver<Result<Answer, Refusal>>) {
+        let (slot, mut answer) = ReplySlot::new(None);
+        let waker = Waker::from(Arc::new(OnAnswer(does)));
+        assert!(Pin::new(&mut answer).poll(&mut Context::from_waker(&waker)).is_pending());
+        (slot, answer)
+    }
 }

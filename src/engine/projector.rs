@@ -13,10 +13,19 @@ use super::shown::Shown;
 use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
-/// Records that are folded before those who wait for them are answered, and readers let in: small
-/// blocks go whole, and of a large one the first callers do not wait for the last. More would leave
-/// cores idle, as all callers ask again at once; fewer would wake their threads more often.
+/// Records that are folded before those who wait for them are answered: small blocks go whole, and
+/// of a large one the first callers do not wait for the last, as all would ask again at once and
+/// leave cores idle until then. The size hardly matters (`benches/PROFILE.md`).
 const PORTION_RECORDS: usize = 64;
+
+/// Why a block was not folded to its end.
+#[derive(Debug)]
+pub struct NotFolded {
+    /// What is wrong.
+    pub reason: HaltReason,
+    /// Who was not answered: whoever is told must find the engine halted.
+    pub unanswered: Vec<ReplySlot>,
+}
 
 /// The projector's state. It works on the matcher's thread: handing a block to another thread
 /// costs more than folding it.
@@ -45,8 +54,7 @@ impl Projector {
 
 impl Projector {
     /// Folds a block's results and answers those who wait; `replies` holds a slot a record, or
-    /// nothing when nobody waits. A large block goes portion by portion, and between two of them
-    /// readers are let in.
+    /// nothing when nobody waits. A large block goes portion by portion.
     ///
     /// # Errors
     /// The read model was contradicted; then nobody was answered from there on.
@@ -54,30 +62,35 @@ impl Projector {
         &mut self,
         block: &Arc<AppliedBlock>,
         replies: Vec<Option<ReplySlot>>,
-    ) -> Result<(), HaltReason> {
+    ) -> Result<(), NotFolded> {
         let (mut records, mut replies) = (block.records().enumerate(), replies.into_iter());
-        loop {
-            let count = portion(replies.as_slice());
-            self.fold(records.by_ref().take(count), &mut replies)?;
-            self.answer(block);
-            if replies.len() == 0 {
-                return Ok(());
+        // Kept from portion to portion: the fold would wait for readers who come in between, and
+        // others be woken to find the next portion begun.
+        let read_model = Arc::clone(&self.read_model);
+        let mut read_model = read_model.write();
+        while records.len() > 0 {
+            let portion = records.by_ref().take(portion(replies.as_slice()));
+            if let Err(reason) = self.fold(&mut read_model, portion, &mut replies) {
+                let waiting = self.waiting.drain(..).map(|(_, slot)| slot);
+                let unanswered = waiting.chain(replies.flatten()).collect();
+                return Err(NotFolded { reason, unanswered });
             }
+            self.answer(block);
         }
+        Ok(())
     }
 
     /// Folds records, whose places in the block are given, and has those who wait look.
     fn fold<'a>(
         &mut self,
+        read_model: &mut ReadModel,
         portion: impl Iterator<Item = (usize, Applied<'a>)>,
         replies: &mut impl Iterator<Item = Option<ReplySlot>>,
     ) -> Result<(), HaltReason> {
-        // A portion at a time: a reader sees all of a caller's commands in a row, or nothing.
-        let mut read_model = self.read_model.write();
         for (place, applied) in portion {
             read_model.fold(&applied);
             if let Some(Some(mut slot)) = replies.next() {
-                slot.look(&read_model, &applied);
+                slot.look(read_model, &applied);
                 self.waiting.push((place, slot));
             }
         }
@@ -87,7 +100,7 @@ impl Projector {
         if let Some(history) = &self.history {
             history.folded(read_model.watermark());
         }
-        self.shown.post(&read_model);
+        self.shown.post(read_model);
         Ok(())
     }
 
@@ -128,15 +141,19 @@ fn portion(slots: &[Option<ReplySlot>]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use parking_lot::Mutex;
+    use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
     use crate::engine::gathering::Gathering;
     use crate::engine::matcher::apply;
     use crate::engine::pending::Look;
+    use crate::engine::pending::fixture::slot_then;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::results::Results;
-    use crate::exchange::units::TimeMs;
+    use crate::exchange::units::{Sequence, TimeMs};
     use crate::journal::Journal;
     use crate::journal::block::BlockBuilder;
     use crate::journal::memory::MemoryJournal;
@@ -158,6 +175,51 @@ mod tests {
 
     fn projector() -> Projector {
         Projector::new(Arc::new(RwLock::new(ReadModel::new())), None)
+    }
+
+    #[test]
+    fn whoever_is_answered_is_told_that_what_he_asked_is_shown() {
+        let mut projector = projector();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (slots, waiting): (Vec<_>, Vec<_>) = (0..3 * PORTION_RECORDS)
+            .map(|_| {
+                let (shown, seen) = (Arc::clone(&projector.shown), Arc::clone(&seen));
+                slot_then(move || seen.lock().push(shown.read().0))
+            })
+            .unzip();
+        let count = slots.len();
+        projector.project(&ticks(count), slots.into_iter().map(Some).collect()).unwrap();
+        drop(waiting);
+        // And nothing that comes after his portion.
+        let folded = (1..=3).flat_map(|portion| [portion * PORTION_RECORDS; PORTION_RECORDS]);
+        assert!(seen.lock().iter().copied().eq(folded.map(|folded| Sequence::new(folded as u64))));
+    }
+
+    #[test]
+    fn nobody_is_answered_from_a_broken_read_model_nor_let_go_before_the_engine_halts() {
+        let mut projector = projector();
+        let again = Applied { sequence: Sequence::ZERO, time: TimeMs::default(), effects: &[] };
+        // Debug builds stop over it.
+        let fold = || projector.read_model.write().fold(&again);
+        drop(catch_unwind(AssertUnwindSafe(fold)));
+        let count = 3 * PORTION_RECORDS;
+        let (slots, answers): (Vec<_>, Vec<_>) = (0..count).map(|_| ReplySlot::new(None)).unzip();
+        let replies = slots.into_iter().map(Some).collect();
+        let NotFolded { reason, unanswered } =
+            projector.project(&ticks(count), replies).unwrap_err();
+        assert_eq!((reason, unanswered.len()), (HaltReason::ReadModelBroken, count));
+        let mut came = answers.into_iter().map(|mut answer| answer.try_recv().map(|_| ()));
+        assert!(came.all(|came| came == Err(TryRecvError::Empty)));
+    }
+
+    #[test]
+    fn slots_without_records_are_let_go() {
+        let (slots, answers): (Vec<_>, Vec<_>) =
+            (0..2 * PORTION_RECORDS).map(|_| ReplySlot::new(None)).unzip();
+        projector().project(&ticks(1), slots.into_iter().map(Some).collect()).unwrap();
+        let mut came = answers.into_iter().map(|mut answer| answer.try_recv().map(|_| ()));
+        assert_eq!(came.next(), Some(Ok(())));
+        assert!(came.all(|came| came == Err(TryRecvError::Closed)));
     }
 
     #[test]

@@ -216,7 +216,8 @@ fn replayed<J: Journal + 'static>(
     let due = Arc::new(DueBoard::default());
     let Restored { replayer, read_model } = restored;
     let began = replayer.results();
-    due.post(replayer.exchange().next_due(), began);
+    due.post_came(replayer.exchange().next_due(), began);
+    due.post_folded(began.through);
     meter.matcher.post_applied(began.through);
     let read_model = Arc::new(RwLock::new(read_model));
     let (intake, commands) = sequencer::intake();

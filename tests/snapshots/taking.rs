@@ -131,7 +131,9 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
         pace: Pace::background(ending),
         last: Sequence::ZERO,
     };
-    due.post(None, post(replayer.results()));
+    let posted = post(replayer.results());
+    due.post_came(None, posted);
+    due.post_folded(posted.through);
     let thread = std::thread::spawn(move || snapshotter.run());
     while board.read().taken + board.read().failures == 0 {
         std::thread::sleep(Duration::from_millis(5));

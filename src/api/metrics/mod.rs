@@ -58,7 +58,7 @@ fn stations(meter: &Meter, folded: Sequence) -> Vec<Family> {
         ),
         Family::single(
             "apply_seconds",
-            "From a durable block to the answers: applied and folded",
+            "From a durable block to its last answer: applied and folded",
             times(&matcher.apply),
         ),
         Family::single(
