@@ -1,7 +1,7 @@
 //! The body of a request, read under the bounds of its size and time.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -14,6 +14,10 @@ use super::Limits;
 use super::media;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::routes::BodyRule;
+
+/// How long a body that nobody reads is waited for. Clients that send it do so right behind the head;
+/// a stranger who does not must not hold his connection for long.
+const UNREAD_WAIT: Duration = Duration::from_secs(1);
 
 /// What reading a body may fail with.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -64,6 +68,44 @@ where
         Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Some(Err(_)) => Err(bad_body(FieldCode::Malformed, "did not arrive whole")),
     }
+}
+
+/// Reads what nobody took of a body and forgets it, so that its connection can go on: an answer may
+/// be ready before the body has come, and whoever closes then loses the client's next request too.
+/// False where that would be too much, or takes too long; then the connection must be closed.
+pub async fn pass_over<B>(headers: &HeaderMap, body: Pin<&mut B>, limits: &Limits) -> bool
+where
+    B: Body<Data = Bytes>,
+{
+    if body.is_end_stream() {
+        return true;
+    }
+    let max = limits.body_bytes_max;
+    // Whoever asks first whether to send it has sent nothing, and need not.
+    let asks_first = headers.contains_key(header::EXPECT);
+    if asks_first || body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
+        return false;
+    }
+    let mut forgetting = pin!(forgotten(body, max));
+    let came = poll_fn(|cx| Poll::Ready(forgetting.as_mut().poll(cx))).await;
+    match came {
+        Poll::Ready(whole) => whole,
+        Poll::Pending => tokio::time::timeout(UNREAD_WAIT, forgetting).await.unwrap_or(false),
+    }
+}
+
+/// Reads a body to its end; false where it has more bytes than that, or breaks off.
+async fn forgotten<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, max: usize) -> bool {
+    let mut left = max;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(bytes) {
+            Some(less) => left = less,
+            None => return false,
+        }
+    }
+    true
 }
 
 fn bad_body(code: FieldCode, detail: &'static str) -> Problem {

@@ -19,7 +19,7 @@ use matchit::InsertError;
 
 use super::Limits;
 use super::auth::{self, Caller};
-use super::body::{BodyError, take_body};
+use super::body::{BodyError, pass_over, take_body};
 use super::call::{Behind, Call};
 use super::directory::Directory;
 use super::kept::Print;
@@ -42,6 +42,7 @@ use crate::exchange::units::Sequence;
 
 const SEQUENCE: HeaderName = HeaderName::from_static("sequence");
 const IDEMPOTENT_REPLAY: HeaderName = HeaderName::from_static("idempotent-replay");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -108,13 +109,18 @@ impl Door {
     {
         let began = Instant::now();
         let (head, body) = request.into_parts();
+        let mut body = pin!(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
-        let attended = caught(self.attend(&head, body, &mut known, id, began)).await;
+        let attended = caught(self.attend(&head, body.as_mut(), &mut known, id, began)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
+        let goes_on = may_read_on(&outcome) && pass_over(&head.headers, body, &self.limits).await;
         let (method, headers) = (head.method, emptied(head.headers));
-        let response = self.respond(outcome, known.allowance, id.as_str(), headers);
+        let mut response = self.respond(outcome, known.allowance, id.as_str(), headers);
+        if !goes_on {
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
         let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
         self.traffic.count(known.route, status, began);
@@ -279,6 +285,12 @@ fn marked<B>(
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// Whether what is left of a body may be read after this: not where reading it was what failed.
+fn may_read_on(outcome: &Result<Reply, Problem>) -> bool {
+    let failed = [Kind::RequestTimeout, Kind::ContentTooLarge];
+    !matches!(outcome, Err(problem) if failed.contains(&problem.kind))
 }
 
 /// The result of a future, or `None` if it panicked.

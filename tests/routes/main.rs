@@ -60,6 +60,7 @@ mod privacy;
 mod examples;
 mod methods;
 mod messages;
+mod unread;
 mod bodies;
 mod dry_run;
 mod halted;

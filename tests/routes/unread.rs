@@ -1,0 +1,103 @@
+//! Bodies that come when the answer is ready already: whoever sends them may go on.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::venue::Venue;
+
+/// Long enough for the server to have read what was sent, and to be ready with its answer.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Sends the parts of a request one after the other, then asks for a balance on the same connection
+/// and ends; all that came.
+fn asked_in_parts(address: SocketAddr, key: &str, parts: &[&[u8]]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let next = format!(
+        "GET /api/v1/trading/balance HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\nconnection: close\r\n\r\n"
+    );
+    for part in parts.iter().copied().chain([next.as_bytes()]) {
+        sleep(PAUSE);
+        // A server that has closed may have said why.
+        if stream.write_all(part).is_err() {
+            break;
+        }
+    }
+    let mut came = Vec::new();
+    drop(stream.read_to_end(&mut came));
+    String::from_utf8(came).unwrap()
+}
+
+/// The statuses of the answers that came, and which of them close.
+fn statuses(came: &str) -> Vec<(u16, bool)> {
+    let answers = came.split("HTTP/1.1 ").skip(1);
+    answers
+        .map(|answer| {
+            let head = answer.split("\r\n\r\n").next().unwrap().to_ascii_lowercase();
+            (answer[..3].parse().unwrap(), head.contains("\r\nconnection: close"))
+        })
+        .collect()
+}
+
+fn head(line: &str, more: &str) -> String {
+    format!("{line} HTTP/1.1\r\nhost: x\r\n{more}\r\n")
+}
+
+#[test]
+fn a_refusal_that_comes_before_the_body_does_not_cost_the_connection() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (address, key) = (ann.client.address, ann.client.key.as_str());
+    let own = format!("x-api-key: {key}\r\n");
+    let orders = "POST /api/v1/trading/orders";
+    for (line, more, expected) in [
+        (orders, "x-api-key: zzz\r\n".to_owned(), 401),
+        (orders, String::new(), 401),
+        ("POST /api/v1/no/such/path", own.clone(), 404),
+        ("PUT /api/v1/trading/orders", own.clone(), 405),
+        ("POST /api/v1/admin/users", own.clone(), 403),
+        (orders, format!("{own}accept: text/html\r\n"), 406),
+        (orders, format!("{own}content-type: text/plain\r\n"), 415),
+        (orders, format!("{own}idempotency-key: \r\n"), 400),
+        ("GET /api/v1/trading/balance", own.clone(), 200),
+    ] {
+        let sized = head(line, &format!("{more}content-length: 4\r\n"));
+        let chunked = head(line, &format!("{more}transfer-encoding: chunked\r\n"));
+        let bodies: [(&str, &[&[u8]]); 2] =
+            [(&sized, &[b"{\"", b"a\""]), (&chunked, &[b"2\r\n{}\r\n", b"0\r\n\r\n"])];
+        for (head, body) in bodies {
+            let parts = [&[head.as_bytes()], body].concat();
+            let came = asked_in_parts(address, key, &parts);
+            assert_eq!(statuses(&came), [(expected, false), (200, true)], "{head}{came}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_on_is_said_to_close() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (address, key) = (ann.client.address, ann.client.key.as_str());
+    let (path, own) = ("POST /api/v1/no/such/path", format!("x-api-key: {key}\r\n"));
+    let long = "x".repeat(70_000);
+    let chunk = format!("{:x}\r\n{long}\r\n0\r\n\r\n", long.len());
+    for (line, more, body, expected) in [
+        // Larger than any that is taken.
+        (path, "content-length: 70000\r\n", long.as_str(), 404),
+        (path, "transfer-encoding: chunked\r\n", &chunk, 404),
+        ("POST /api/v1/trading/orders", "content-length: 70000\r\n", &long, 413),
+        ("POST /api/v1/trading/orders", "transfer-encoding: chunked\r\n", &chunk, 413),
+        // A client that waits to be told to send it.
+        (path, "content-length: 2\r\nexpect: 100-continue\r\n", "", 404),
+        // One that never does.
+        (path, "content-length: 2000\r\n", "", 404),
+        (path, "transfer-encoding: chunked\r\n", "2\r\n", 404),
+    ] {
+        let head = head(line, &format!("{own}{more}"));
+        let came = asked_in_parts(address, key, &[head.as_bytes(), body.as_bytes()]);
+        assert_eq!(statuses(&came), [(expected, true)], "{line} {more} {came}");
+    }
+}
