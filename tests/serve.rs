@@ -420,7 +420,7 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     let folder = folder.to_str().unwrap();
     let cases: [(&[&str], Option<&str>, &str); 5] = [
         (&["serve", "--no-such-flag"], None, "--no-such-flag"),
-        (&["serve", "--listen", "nowhere", "--data", folder], None, "nowhere"),
+        (&["serve", "--listen", "nowhere", "--data", folder], None, "must be an IP address"),
         (&["serve", "--rate-reads", "many", "--data", folder], None, "0 for no limit"),
         (&["serve", "--data", folder], Some("short"), "OPENOUTCRY_OPERATOR_KEY"),
         (&["serve", "--demo", "--listen", "0.0.0.0:0", "--data", folder], None, "loopback"),
@@ -432,6 +432,20 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
         assert!(stderr.contains(told), "{arguments:?}: {stderr}");
     }
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
+}
+
+#[test]
+fn keys_of_the_demo_open_no_other_venue() {
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().to_str().unwrap();
+    for key in ["demo-olga-operator-of-a-local-venue-5", "demo-ana-trader-on-a-local-venue-1"] {
+        let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", folder], Some(key));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("a key of the demo"), "{stderr}");
+    }
+    let server = Server::start(data.path());
+    assert_eq!(server.ask("GET", "/admin/users", KEY, None).0, 200);
 }
 
 #[test]

@@ -15,8 +15,8 @@ use super::media;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::routes::BodyRule;
 
-/// How long a body that nobody reads is waited for. Clients that send it do so right behind the head;
-/// a stranger who does not must not hold his connection for long.
+/// How long a body that nobody reads is waited for. Clients that send it do so right behind the
+/// head; a stranger who does not must not hold his connection for long.
 const UNREAD_WAIT: Duration = Duration::from_secs(1);
 
 /// What reading a body may fail with.

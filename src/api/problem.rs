@@ -325,7 +325,7 @@ impl Problem {
     pub fn beyond(lane: &str, left: Allowance) -> Problem {
         let (limit, wait) = (left.limit, left.wait_seconds.unwrap_or_default());
         let detail = format!(
-            "this key has used up its {limit} {lane}; wait {wait} s, and see /account/limits"
+            "this key has none of its {limit} {lane} left; wait {wait} s, and see /account/limits"
         );
         let allowance = Some(Box::new(left));
         Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }

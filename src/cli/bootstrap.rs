@@ -51,17 +51,18 @@ pub async fn bootstrap(
 
 /// Makes this the key that the command line sets; the one set before stops working.
 async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
-    let (known, set_before) = {
+    let (known, revoked, set_before) = {
         let read_model = engine.read();
         let accounts = &read_model.accounts;
         let known = accounts.key_by_hash(&hash).map(|key| key.role);
+        let revoked = accounts.keys_of(OPERATOR).any(|key| key.hash == hash);
         let before: Vec<KeyNo> = accounts
             .keys_of(OPERATOR)
             .filter(|key| key.label.as_ref() == START_KEY_LABEL && key.revoked_at.is_none())
             .filter(|key| key.hash != hash)
             .map(|key| key.no)
             .collect();
-        (known, before)
+        (known, revoked, before)
     };
     match known {
         Some(Role::Operator) => {}
@@ -71,6 +72,11 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         None => {
             let (user, role, label) = (OPERATOR, Role::Operator, START_KEY_LABEL.to_owned());
             tell(engine, Command::AddKey { user, role, label, hash }).await?;
+            if revoked {
+                tracing::warn!(
+                    "the operator's key had been revoked or replaced, and is in force again"
+                );
+            }
         }
     }
     for key in set_before {

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 
 use super::Failure;
 use super::bootstrap::bootstrap;
-use super::demo::seed::{self, Seeded};
-use super::demo::{self, banner};
+use super::demo::seed::{self, Seeded, Seeding};
+use super::demo::{self, banner, people};
 use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
@@ -80,7 +80,8 @@ pub struct ServeArgs {
         long,
         value_name = "ADDR:PORT",
         env = "OPENOUTCRY_LISTEN",
-        default_value = "127.0.0.1:8080"
+        default_value = "127.0.0.1:8080",
+        value_parser = address
     )]
     listen: SocketAddr,
     /// Bring a catalogue, five funded users with public keys and living books; loopback only
@@ -343,6 +344,11 @@ async fn open_doors(
     // A demo's journal keeps its public keys, however it is started.
     if seed::is_a_demo(&engine.read()) {
         demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
+    } else if !args.demo && operator_key.is_some_and(people::is_public) {
+        // Of a venue that is none, they would open everything to everybody.
+        let why =
+            format!("{OPERATOR_KEY} is a key of the demo, which anybody knows; choose another");
+        return Err(Failure::Usage(why));
     }
     let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
     bootstrap(engine, operator_key, announce).await?;
@@ -362,11 +368,17 @@ async fn seed_demo(engine: &Engine) -> Result<(), Failure> {
     let seeded = seed::seed(engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
     match seeded {
         Seeded::Already => tracing::info!("the demo is as it was left"),
-        Seeded::Made(done) | Seeded::Finished(done) => tracing::info!(
-            commands_played = done.commands_played,
-            markets_past = done.markets_past,
-            "the demo is ready"
-        ),
+        Seeded::Made(done) | Seeded::Finished(done) => {
+            let Seeding { commands_played, markets_past, books_cut } = done;
+            if books_cut > 0 {
+                tracing::warn!(
+                    books = books_cut,
+                    "an earlier start was cut off while it played orders into these books, \
+                     which may lack some; delete the data directory for a whole demo"
+                );
+            }
+            tracing::info!(commands_played, markets_past, "the demo is ready");
+        }
     }
     Ok(())
 }
@@ -393,6 +405,10 @@ impl Signals {
         };
         tracing::info!(signal = name, "stopping");
     }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an IP address and a port, like 127.0.0.1:8080".to_owned())
 }
 
 /// The operator's key from the environment, if it is set and fit to be one.

@@ -73,6 +73,11 @@ impl Person {
     }
 }
 
+/// Whether this is one of the demo's keys, which everybody knows.
+pub fn is_public(key: &str) -> bool {
+    Person::all().any(|person| person.key == key)
+}
+
 /// What each account of the played flow is given: enough for any prefix of the recorded flow.
 pub const BOOKKEEPER_MONEY: Money = Money::new(10_000_000 * MONEY_PER_UNIT);
 

@@ -35,6 +35,8 @@ pub struct Seeding {
     pub commands_played: usize,
     /// Markets left out because their day is over.
     pub markets_past: usize,
+    /// Books into which an earlier start was playing when it was cut off: they stay as they are.
+    pub books_cut: usize,
 }
 
 /// How far a venue is on the way to being the demo.
@@ -97,7 +99,7 @@ async fn make(engine: &Engine) -> Result<Seeding, SeedError> {
     let events = events(engine, &catalogue, &categories).await?;
     let markets_past = markets(engine, &catalogue, &categories, &events).await?;
     publish(engine, &catalogue).await?;
-    let commands_played = play(engine, &catalogue).await?;
+    let (commands_played, books_cut) = play(engine, &catalogue).await?;
     quote(engine, &catalogue).await?;
     let traders = people(engine, &TRADERS).await?;
     // Bound first: a guard in the call would be held while the projector waits for it.
@@ -105,7 +107,7 @@ async fn make(engine: &Engine) -> Result<Seeding, SeedError> {
     let markets: Vec<MarketNo> = markets.into_iter().map(|(market, _)| market).collect();
     bets::place(engine, &traders, &markets).await?;
     keys(engine, &TRADERS, &traders).await?;
-    Ok(Seeding { commands_played, markets_past })
+    Ok(Seeding { commands_played, markets_past, books_cut })
 }
 
 /// A user to be there with money.
@@ -258,18 +260,21 @@ async fn publish(engine: &Engine, catalogue: &Catalogue) -> Result<(), SeedError
     Ok(())
 }
 
-/// Plays recorded flow into the markets that are to have a living book and have none yet.
-async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<usize, SeedError> {
-    let untouched = {
+/// Plays recorded flow into the markets that are to have a living book and have none yet; how many
+/// commands, and how many books were begun before and perhaps not ended.
+async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), SeedError> {
+    let (untouched, begun) = {
         let model = engine.read();
         let empty = |market: MarketNo| {
             let side = |direction| model.depth.best(market, direction).is_none();
             let traded = model.depth.last_trade(market).is_some();
             side(Direction::Up) && side(Direction::Down) && !traded
         };
-        let mut living = living(&model, catalogue);
-        living.retain(|(market, _)| empty(*market));
-        living
+        let (untouched, begun): (Vec<_>, Vec<_>) =
+            living(&model, catalogue).into_iter().partition(|(market, _)| empty(*market));
+        // Whoever quotes comes when all has been played.
+        let played = users_by_picture(&model).contains_key(&picture(quotes::QUOTER));
+        (untouched, if played { 0 } else { begun.len() })
     };
     let recording = books::recording()?;
     let lane = |(market, book): (MarketNo, &str)| books::lane(&recording, market, book);
@@ -282,7 +287,8 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<usize, SeedError
         .map(|account| Wanted { name: bookkeeper_name(account.0), money: BOOKKEEPER_MONEY })
         .collect();
     let numbers = users(engine, &wanted).await?;
-    books::play(engine, lanes, accounts.into_iter().zip(numbers)).await
+    let played = books::play(engine, lanes, accounts.into_iter().zip(numbers)).await?;
+    Ok((played, begun))
 }
 
 /// Quotes the markets that are to be quoted.
@@ -414,7 +420,10 @@ mod tests {
         for steps in [0, 3, 5, 6, 7] {
             let engine = venue().await;
             make_some(&engine, steps).await.unwrap();
-            assert!(matches!(seed(&engine).await.unwrap(), Seeded::Finished(_)), "{steps}");
+            let Seeded::Finished(done) = seed(&engine).await.unwrap() else { panic!("{steps}") };
+            // All books were played; that this was the end of it shows in what came next only.
+            let books = living(&engine.read(), &Catalogue::embedded().unwrap()).len();
+            assert_eq!(done.books_cut, if steps == 5 { books } else { 0 }, "{steps}");
             assert_whole(&engine);
             assert_books_live(&engine);
             let users = |engine: &Engine| engine.read().accounts.users_count();
