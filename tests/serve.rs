@@ -434,18 +434,38 @@ fn wrong_usage_exits_2_and_says_what_is_wrong() {
     assert!(!Path::new(folder).exists(), "wrong usage touches nothing");
 }
 
+/// Starts a server that must refuse to serve this folder, and gives what it says.
+fn refused(data: &Path, more: &[&str], key: &str, code: i32) -> String {
+    let folder = data.to_str().unwrap();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data", folder];
+    let output = run(&[&serve, more].concat(), Some(key));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    stderr
+}
+
 #[test]
-fn keys_of_the_demo_open_no_other_venue() {
+fn a_demo_and_a_venue_do_not_mix() {
     let data = tempfile::tempdir().unwrap();
-    let folder = data.path().to_str().unwrap();
-    for key in ["demo-olga-operator-of-a-local-venue-5", "demo-ana-trader-on-a-local-venue-1"] {
-        let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", folder], Some(key));
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains("a key of the demo"), "{stderr}");
+    let public = ["demo-olga-operator-of-a-local-venue-5", "demo-davi-trader-on-a-local-venue-4"];
+    for (key, more) in public.into_iter().flat_map(|key| [(key, &[][..]), (key, &["--demo"])]) {
+        assert!(refused(data.path(), more, key, 2).contains("a key of the demo"));
     }
-    let server = Server::start(data.path());
-    assert_eq!(server.ask("GET", "/admin/users", KEY, None).0, 200);
+    let first = Server::start(data.path());
+    let rain = json!({"name": "Rain", "slug": "rain"});
+    assert_eq!(first.ask("POST", "/admin/categories", KEY, Some(&rain)).0, 201);
+    first.stop();
+    for key in public.into_iter().chain(["another-operator-key-of-enough-characters"]) {
+        assert!(refused(data.path(), &["--demo"], key, 1).contains("not a demo"));
+    }
+    // Nothing was written: the key is in force, and nobody else's.
+    let mut command = serve(data.path());
+    command.env_remove("OPENOUTCRY_OPERATOR_KEY");
+    let second = Server::from(command);
+    assert_eq!(second.ask("GET", "/admin/users", KEY, None).0, 200);
+    for key in public {
+        assert_eq!(second.ask("GET", "/admin/users", key, None).0, 401);
+    }
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body;
+use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderMap};
 
 use super::Limits;
@@ -70,32 +70,86 @@ where
     }
 }
 
-/// Reads what nobody took of a body and forgets it, so that its connection can go on: an answer may
-/// be ready before the body has come, and whoever closes then loses the client's next request too.
-/// False where that would be too much, or takes too long; then the connection must be closed.
-pub async fn pass_over<B>(headers: &HeaderMap, body: Pin<&mut B>, limits: &Limits) -> bool
-where
-    B: Body<Data = Bytes>,
-{
-    if body.is_end_stream() {
-        return true;
+/// A body on its way, and how far it was read: hyper's own says of one that came in pieces neither
+/// that it has ended nor that it broke off.
+pub struct Coming<'a, B> {
+    body: Pin<&'a mut B>,
+    read: Read,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    Nothing,
+    Some,
+    Whole,
+    Broken,
+}
+
+impl<'a, B: Body<Data = Bytes>> Coming<'a, B> {
+    /// A body of which nothing was read.
+    pub fn new(body: Pin<&'a mut B>) -> Coming<'a, B> {
+        let read = if body.is_end_stream() { Read::Whole } else { Read::Nothing };
+        Coming { body, read }
     }
-    let max = limits.body_bytes_max;
-    // Whoever asks first whether to send it has sent nothing, and need not.
-    let asks_first = headers.contains_key(header::EXPECT);
-    if asks_first || body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
-        return false;
+
+    /// Whether nothing of it is left.
+    pub fn is_whole(&self) -> bool {
+        self.read == Read::Whole
     }
-    let mut forgetting = pin!(forgotten(body, max));
-    let came = poll_fn(|cx| Poll::Ready(forgetting.as_mut().poll(cx))).await;
-    match came {
-        Poll::Ready(whole) => whole,
-        Poll::Pending => tokio::time::timeout(UNREAD_WAIT, forgetting).await.unwrap_or(false),
+
+    /// Reads what nobody took and forgets it, so that the connection can go on: an answer may be
+    /// ready before the body has come, and whoever closes then loses the client's next request too.
+    /// False where that would be too much, or takes too long; then the connection must be closed.
+    pub async fn pass_over(&mut self, headers: &HeaderMap, limits: &Limits) -> bool {
+        let max = limits.body_bytes_max;
+        match self.read {
+            Read::Whole => return true,
+            Read::Broken => return false,
+            // Whoever asks first whether to send it has sent nothing, and need not.
+            Read::Nothing if headers.contains_key(header::EXPECT) => return false,
+            Read::Nothing | Read::Some => {}
+        }
+        if self.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
+            return false;
+        }
+        let mut forgetting = pin!(forgotten(self, max));
+        let came = poll_fn(|cx| Poll::Ready(forgetting.as_mut().poll(cx))).await;
+        match came {
+            Poll::Ready(whole) => whole,
+            Poll::Pending => tokio::time::timeout(UNREAD_WAIT, forgetting).await.unwrap_or(false),
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for Coming<'_, B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let came = self.body.as_mut().poll_frame(cx);
+        self.read = match &came {
+            Poll::Ready(Some(Ok(_))) if self.body.is_end_stream() => Read::Whole,
+            Poll::Ready(None) if self.read != Read::Broken => Read::Whole,
+            Poll::Ready(Some(Err(_)) | None) => Read::Broken,
+            Poll::Ready(Some(Ok(_))) | Poll::Pending => Read::Some,
+        };
+        came
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
 /// Reads a body to its end; false where it has more bytes than that, or breaks off.
-async fn forgotten<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, max: usize) -> bool {
+async fn forgotten<B: Body<Data = Bytes> + Unpin>(body: &mut B, max: usize) -> bool {
     let mut left = max;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else { return false };

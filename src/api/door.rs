@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Body;
@@ -19,7 +19,7 @@ use matchit::InsertError;
 
 use super::Limits;
 use super::auth::{self, Caller};
-use super::body::{BodyError, pass_over, take_body};
+use super::body::{BodyError, Coming, take_body};
 use super::call::{Behind, Call};
 use super::directory::Directory;
 use super::kept::Print;
@@ -107,15 +107,17 @@ impl Door {
         B: Body<Data = Bytes>,
         B::Error: Into<BodyError>,
     {
-        let began = Instant::now();
+        let mut began = Instant::now();
         let (head, body) = request.into_parts();
-        let mut body = pin!(body);
+        let body = pin!(body);
+        let mut body = Coming::new(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
-        let attended = caught(self.attend(&head, body.as_mut(), &mut known, id, began)).await;
+        let attended = caught(self.attend(&head, &mut body, &mut known, id, began)).await;
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
-        let goes_on = may_read_on(&outcome) && pass_over(&head.headers, body, &self.limits).await;
+        let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
+        let (goes_on, waited) = self.go_on(closes, &head.headers, body).await;
         let (method, headers) = (head.method, emptied(head.headers));
         let mut response = self.respond(outcome, known.allowance, id.as_str(), headers);
         if !goes_on {
@@ -123,6 +125,8 @@ impl Door {
         }
         let response = packing::packed(response, takes_gzip).await;
         let status = response.status().as_u16();
+        // How long a client is waited for to no end is not how long an answer takes.
+        began = began.checked_add(waited).unwrap_or(began);
         self.traffic.count(known.route, status, began);
         tracing::debug!(
             %method,
@@ -144,10 +148,28 @@ impl Door {
         marked(failure(&problem, self.venue.sequence(), id, HeaderMap::new()), None, id)
     }
 
+    /// Sees to what nobody read of a body; whether the connection goes on, and how long that took.
+    async fn go_on<B>(
+        &self,
+        closes: bool,
+        headers: &HeaderMap,
+        mut body: Coming<'_, B>,
+    ) -> (bool, Duration)
+    where
+        B: Body<Data = Bytes>,
+    {
+        if body.is_whole() {
+            return (true, Duration::ZERO);
+        }
+        let began = Instant::now();
+        let goes_on = !closes && body.pass_over(headers, &self.limits).await;
+        (goes_on, began.elapsed())
+    }
+
     async fn attend<'a, B>(
         &'a self,
         head: &Parts,
-        body: B,
+        body: &mut Coming<'_, B>,
         known: &mut Known<'a>,
         id: RequestId,
         began: Instant,
@@ -196,7 +218,7 @@ impl Door {
         mut caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
-        body: B,
+        body: &mut Coming<'_, B>,
         request_id: RequestId,
         drew: Lane,
     ) -> Result<Reply, Problem>
@@ -285,12 +307,6 @@ fn marked<B>(
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-/// Whether what is left of a body may be read after this: not where reading it was what failed.
-fn may_read_on(outcome: &Result<Reply, Problem>) -> bool {
-    let failed = [Kind::RequestTimeout, Kind::ContentTooLarge];
-    !matches!(outcome, Err(problem) if failed.contains(&problem.kind))
 }
 
 /// The result of a future, or `None` if it panicked.
@@ -410,7 +426,7 @@ fn failure(
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     if problem.kind.closes() {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        headers.insert(header::CONNECTION, CLOSE);
     }
     response
 }

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::Failure;
 use super::bootstrap::bootstrap;
 use super::demo::seed::{self, Seeded, Seeding};
-use super::demo::{self, banner, people};
+use super::demo::{self, SeedError, banner, people};
 use super::logging::{self, LogFormat};
 use crate::api;
 use crate::api::keys::{self, ApiKey};
@@ -33,6 +33,7 @@ use crate::journal::archive::{Archive, ArchiveError, Cut};
 use crate::journal::reader::JournalReader;
 use crate::journal::sled::SledJournal;
 use crate::journal::snapshot::folder::SnapshotFolder;
+use crate::projection::ReadModel;
 
 /// Shortest operator key taken from the environment: too long to guess even if it is not random.
 const OPERATOR_KEY_CHARS_MIN: usize = 32;
@@ -341,15 +342,7 @@ async fn open_doors(
     operator_key: Option<&str>,
     address: SocketAddr,
 ) -> Result<(), Failure> {
-    // A demo's journal keeps its public keys, however it is started.
-    if seed::is_a_demo(&engine.read()) {
-        demo::loopback_only(args.listen).map_err(|error| Failure::Usage(error.to_string()))?;
-    } else if !args.demo && operator_key.is_some_and(people::is_public) {
-        // Of a venue that is none, they would open everything to everybody.
-        let why =
-            format!("{OPERATOR_KEY} is a key of the demo, which anybody knows; choose another");
-        return Err(Failure::Usage(why));
-    }
+    refuse_mixture(args, &engine.read(), operator_key)?;
     let announce = |key: &ApiKey| say(&format!("operator key: {}", key.reveal()));
     bootstrap(engine, operator_key, announce).await?;
     if args.demo {
@@ -364,19 +357,32 @@ async fn open_doors(
     Ok(())
 }
 
+/// Keeps demos and venues apart, before anything is written.
+fn refuse_mixture(
+    args: &ServeArgs,
+    model: &ReadModel,
+    operator_key: Option<&str>,
+) -> Result<(), Failure> {
+    // A demo's journal keeps its public keys, however it is started.
+    if seed::is_a_demo(model) {
+        return demo::loopback_only(args.listen).map_err(|e| Failure::Usage(e.to_string()));
+    }
+    if args.demo && seed::is_foreign(model) {
+        return Err(Failure::Failed(SeedError::NotADemo.to_string()));
+    }
+    if operator_key.is_some_and(people::is_public) {
+        let why = "is a key of the demo, which anybody knows; choose another";
+        return Err(Failure::Usage(format!("{OPERATOR_KEY} {why}")));
+    }
+    Ok(())
+}
+
 async fn seed_demo(engine: &Engine) -> Result<(), Failure> {
     let seeded = seed::seed(engine).await.map_err(|error| Failure::Failed(error.to_string()))?;
     match seeded {
         Seeded::Already => tracing::info!("the demo is as it was left"),
         Seeded::Made(done) | Seeded::Finished(done) => {
-            let Seeding { commands_played, markets_past, books_cut } = done;
-            if books_cut > 0 {
-                tracing::warn!(
-                    books = books_cut,
-                    "an earlier start was cut off while it played orders into these books, \
-                     which may lack some; delete the data directory for a whole demo"
-                );
-            }
+            let Seeding { commands_played, markets_past, .. } = done;
             tracing::info!(commands_played, markets_past, "the demo is ready");
         }
     }

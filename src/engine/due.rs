@@ -8,20 +8,26 @@ use parking_lot::Mutex;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 
-/// The matcher's last word on its results and on due things. Written by the matcher at the end of
-/// each block, read by the sequencer.
+/// The matcher's last word on its results and on due things. Written by the matcher when it has
+/// applied a block and when it has folded that, read by the sequencer.
 #[derive(Debug)]
 pub struct DueBoard {
     next_due_ms: AtomicI64,
-    applied: AtomicU64,
+    /// The record after which that is due.
+    as_of: AtomicU64,
+    folded: AtomicU64,
     /// Behind a lock, so that the hash is that of the record beside it.
     results: Mutex<Results>,
 }
 
 impl Default for DueBoard {
     fn default() -> Self {
-        let (next_due_ms, applied) = (AtomicI64::new(i64::MAX), AtomicU64::new(0));
-        DueBoard { next_due_ms, applied, results: Mutex::new(Results::NONE) }
+        DueBoard {
+            next_due_ms: AtomicI64::new(i64::MAX),
+            as_of: AtomicU64::new(0),
+            folded: AtomicU64::new(0),
+            results: Mutex::new(Results::NONE),
+        }
     }
 }
 
@@ -31,17 +37,19 @@ impl DueBoard {
     pub fn post_came(&self, next_due: Option<TimeMs>, results: Results) {
         *self.results.lock() = results;
         self.next_due_ms.store(next_due.map_or(i64::MAX, TimeMs::get), Ordering::Release);
+        // Last: whoever finds it here finds what is due as of it.
+        self.as_of.store(results.through.get(), Ordering::Release);
     }
 
     /// Says that everything up to this record is applied, folded and answered, and its results
     /// known.
     pub fn post_folded(&self, through: Sequence) {
-        self.applied.store(through.get(), Ordering::Release);
+        self.folded.store(through.get(), Ordering::Release);
     }
 
     /// The last record that is applied and folded and whose results are known.
-    pub fn applied(&self) -> Sequence {
-        Sequence::new(self.applied.load(Ordering::Acquire))
+    pub fn folded(&self) -> Sequence {
+        Sequence::new(self.folded.load(Ordering::Acquire))
     }
 
     /// What the records of all blocks that the matcher has applied came to.
@@ -52,6 +60,32 @@ impl DueBoard {
     /// Whether a clock command is wanted at `now`, when the last one was `last_clock`: something
     /// is due, and that clock command has been applied, so that it cannot be what is due still.
     pub fn wants_clock(&self, now: TimeMs, last_clock: Sequence) -> bool {
-        self.applied() >= last_clock && self.next_due_ms.load(Ordering::Acquire) <= now.get()
+        let as_of = Sequence::new(self.as_of.load(Ordering::Acquire));
+        as_of >= last_clock && self.next_due_ms.load(Ordering::Acquire) <= now.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::results::ResultsHash;
+
+    #[test]
+    fn what_is_due_is_known_as_of_what_was_applied_before_it_is_folded() {
+        let (board, now) = (DueBoard::default(), TimeMs::new(5).unwrap());
+        let came = |through: u64, due_ms: Option<i64>| {
+            let results = Results { through: Sequence::new(through), hash: ResultsHash([0; 32]) };
+            board.post_came(due_ms.and_then(TimeMs::new), results);
+        };
+        let wants = |last_clock: u64| board.wants_clock(now, Sequence::new(last_clock));
+        assert!(!wants(0));
+        came(3, Some(5));
+        assert!(wants(3) && board.folded() == Sequence::ZERO);
+        // The clock that was asked for is not applied yet: what is due still may be its work.
+        assert!(!wants(4));
+        came(4, Some(6));
+        assert!(!wants(4));
+        came(5, None);
+        assert!(!wants(4));
     }
 }

@@ -211,11 +211,11 @@ impl<J: Journal> Sequencer<J> {
     /// # Errors
     /// The journal's own, naming the damage; or the matcher has halted.
     pub fn replay(&mut self) -> Result<(), StartError> {
-        for block in self.journal.read(self.due.applied().next()) {
+        for block in self.journal.read(self.due.folded().next()) {
             let sequenced = Sequenced { block: block?, replies: Vec::new() };
             self.blocks.send(sequenced).map_err(|_| self.matcher_gone())?;
         }
-        while self.due.applied() < self.journal.head().sequence {
+        while self.due.folded() < self.journal.head().sequence {
             if let Some(reason) = self.halt.reason() {
                 return Err(StartError::Halted(reason));
             }

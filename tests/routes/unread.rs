@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::venue::Venue;
+use super::venue::{Venue, order};
 
 /// Long enough for the server to have read what was sent, and to be ready with its answer.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -95,9 +95,33 @@ fn what_cannot_be_read_on_is_said_to_close() {
         // One that never does.
         (path, "content-length: 2000\r\n", "", 404),
         (path, "transfer-encoding: chunked\r\n", "2\r\n", 404),
+        // Bodies that break off: nothing behind them is read, let alone taken for a request.
+        (path, "transfer-encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n", 404),
+        ("POST /api/v1/trading/orders", "transfer-encoding: chunked\r\n", "zz\r\n", 400),
     ] {
         let head = head(line, &format!("{own}{more}"));
         let came = asked_in_parts(address, key, &[head.as_bytes(), body.as_bytes()]);
         assert_eq!(statuses(&came), [(expected, true)], "{line} {more} {came}");
+    }
+}
+
+/// Whoever asks first and sends his body when he is told to has sent all of it.
+#[test]
+fn a_body_that_was_read_to_its_end_leaves_the_connection_open() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (address, key) = (ann.client.address, ann.client.key.as_str());
+    let body = order(&venue.market(), "BUY", "yes", "0.10", "1").to_string();
+    let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let sized = format!("content-length: {}\r\n", body.len());
+    for (more, body) in [("transfer-encoding: chunked\r\n", &chunked), (sized.as_str(), &body)] {
+        for expect in ["", "expect: 100-continue\r\n"] {
+            let own = format!("x-api-key: {key}\r\n{more}{expect}");
+            let head = head("POST /api/v1/trading/orders", &own);
+            let came = asked_in_parts(address, key, &[head.as_bytes(), body.as_bytes()]);
+            let told = (!expect.is_empty()).then_some((100, false));
+            let expected = told.into_iter().chain([(200, false), (200, true)]);
+            assert!(statuses(&came).into_iter().eq(expected), "{head}{came}");
+        }
     }
 }

@@ -79,6 +79,12 @@ fn stage(model: &ReadModel) -> Stage {
     if nothing_listed && model.accounts.users_count() <= 1 { Stage::Empty } else { Stage::Foreign }
 }
 
+/// Whether the journal holds a venue that the demo did not make, with more in it than a start
+/// leaves.
+pub fn is_foreign(model: &ReadModel) -> bool {
+    stage(model) == Stage::Foreign
+}
+
 /// Whether the journal holds the demo's public keys, so that the venue must not listen beyond the
 /// loopback whatever it was started as.
 pub fn is_a_demo(model: &ReadModel) -> bool {
@@ -276,6 +282,14 @@ async fn play(engine: &Engine, catalogue: &Catalogue) -> Result<(usize, usize), 
         let played = users_by_picture(&model).contains_key(&picture(quotes::QUOTER));
         (untouched, if played { 0 } else { begun.len() })
     };
+    if begun > 0 {
+        // At once: after another cut it could not be told any more.
+        tracing::warn!(
+            books = begun,
+            "an earlier start was cut off while it played orders into these books, which may lack \
+             some; delete the data directory for a whole demo"
+        );
+    }
     let recording = books::recording()?;
     let lane = |(market, book): (MarketNo, &str)| books::lane(&recording, market, book);
     let lanes = untouched.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?;
