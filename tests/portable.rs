@@ -210,10 +210,13 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     fs::write(&damaged, &whole[..whole.len() - 1]).unwrap();
     let failed = import(&data, PortableFile::open(&damaged).unwrap(), |_| ());
     assert!(matches!(failed, Err(ImportError::Source(JournalError::Damaged(_)))), "{failed:?}");
-    let missing = SledJournal::open_existing(&data);
-    assert!(matches!(missing, Err(OpenError::Missing(_))), "{missing:?}");
+    // Nor as a new venue, for whoever missed the error.
+    for opened in [SledJournal::open(&data), SledJournal::open_existing(&data)] {
+        assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
+    }
     let empty = import(&data, std::iter::empty(), |_| ());
     assert!(matches!(empty, Err(ImportError::Empty)), "{empty:?}");
+    assert!(matches!(SledJournal::open(&data), Err(OpenError::Unfinished(_))));
 
     // Killed in the middle: as a panic leaves it, which clears up nothing.
     let source = PortableFile::open(&file).unwrap();
@@ -234,6 +237,26 @@ fn an_import_that_fails_or_is_interrupted_leaves_nothing_that_opens_short() {
     let refused = import(&data, PortableFile::open(&file).unwrap(), |_| ());
     assert!(matches!(refused, Err(ImportError::NotEmpty(_))), "{refused:?}");
     assert_eq!(SledJournal::open_existing(&data).unwrap().1.head, head);
+}
+
+/// Whoever restores a backup may take it for the directory itself.
+#[test]
+fn an_archive_or_an_exported_file_is_not_opened_as_a_new_venue() {
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, file) = (dir.path().join("archive"), dir.path().join("a.gz"));
+    archive(&folder, &chain(6, 2), 2);
+    written(Form::Compressed, &chain(6, 2), &file);
+    let names = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let before: Vec<_> = names().collect();
+    let opened = SledJournal::open(&folder).map(drop);
+    assert_eq!(opened, Err(OpenError::Archive(folder.clone())));
+    assert!(names().eq(before), "something was made there");
+    assert_eq!(SledJournal::open(&file).map(drop), Err(OpenError::File(file)));
+    // A journal that has its archive beside it is one.
+    let both = dir.path().join("both");
+    drop(SledJournal::open(&both).unwrap());
+    archive(&both, &chain(6, 2), 2);
+    assert!(SledJournal::open(&both).is_ok());
 }
 
 #[test]

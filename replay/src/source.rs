@@ -125,12 +125,17 @@ impl Source {
 /// Whether the journal itself is at fault, and not the way to it.
 fn damaged(error: &OpenError) -> bool {
     match error {
-        OpenError::Locked(_) | OpenError::Missing(_) | OpenError::Store(_) => false,
+        OpenError::Locked(_)
+        | OpenError::Missing(_)
+        | OpenError::File(_)
+        | OpenError::Archive(_)
+        | OpenError::Store(_) => false,
         OpenError::Lost(_)
         | OpenError::FileMissing(_)
         | OpenError::Unfinished(_)
         | OpenError::Short { .. }
         | OpenError::Torn { .. }
+        | OpenError::LogDamaged { .. }
         | OpenError::Blobs(_)
         | OpenError::Damaged(_)
         | OpenError::Refused(_) => true,

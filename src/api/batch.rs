@@ -68,10 +68,10 @@ impl Shown {
 /// `POST /trading/orders/batch`
 pub async fn batch(call: Call) -> Result<Reply, Problem> {
     let (read, dry_run) = read(&call)?;
-    draw(&call, &read)?;
+    let drew = draw(&call, &read)?;
     let resolved = resolved(&call, read);
     if dry_run.unwrap_or(false) {
-        return trials::batch(&call, resolved).await;
+        return trials::batch(&call, resolved).await.map(|reply| Reply { drew, ..reply });
     }
     let count = resolved.len();
     let mut batch = Batch::new(&call, count);
@@ -82,7 +82,7 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
         batch.hand_in(part, operation);
     }
     batch.settle().await?;
-    Ok(Reply::json(batch.last, batch.results.close().into()))
+    Ok(Reply { drew, ..Reply::json(batch.last, batch.results.close().into()) })
 }
 
 /// The operations of a request, those handed in and those settled.
@@ -269,8 +269,8 @@ fn resolved(
 }
 
 /// Takes what the operations cost, each as much as if it came alone: all or none of them are looked
-/// at. One that cannot be read costs a write.
-fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Problem> {
+/// at. One that cannot be read costs a write. Gives the lane that was drawn on, if not writes.
+fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<Option<Lane>, Problem> {
     let cancel = |operation: &&Result<Operation, Problem>| {
         matches!(operation, Ok(Operation::Cancel(_) | Operation::CancelNamed(_)))
     };
@@ -279,7 +279,7 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<(), Pr
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
     let (keyring, caller) = (&call.behind.keyring, &call.caller);
     let drawn = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
-    drawn.map_err(|(lane, left)| {
+    drawn.map(|()| (writes == 0).then_some(Lane::Cancels)).map_err(|(lane, left)| {
         let asked = if lane == Lane::Cancels { cancels } else { writes };
         if count(asked) > left.limit {
             Problem::beyond_all(lane.name(), asked, left)

@@ -203,7 +203,8 @@ impl Door {
             let answered = self.ask(caller, found, head, body, id, drew).await;
             if lane == Lane::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
-                known.allowance = self.behind.keyring.look(&caller, lane).map(|(_, left)| left);
+                let drew = answered.as_ref().ok().and_then(|reply| reply.drew).unwrap_or(lane);
+                known.allowance = self.behind.keyring.look(&caller, drew).map(|(_, left)| left);
             }
             answered
         };
@@ -380,7 +381,7 @@ fn emptied(mut headers: HeaderMap) -> HeaderMap {
 }
 
 fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, location, media, body } = reply;
+    let Reply { status, sequence, replayed, drew: _, location, media, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;

@@ -5,6 +5,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use super::problem::Problem;
+use super::routes::Lane;
 use super::stream::Content;
 use super::wire::print;
 use crate::exchange::units::Sequence;
@@ -21,6 +22,8 @@ pub struct Reply {
     pub sequence: Sequence,
     /// Whether this is the answer to an earlier request, given once more.
     pub replayed: bool,
+    /// The lane that it drew on, where that is not its route's.
+    pub drew: Option<Lane>,
     /// Where the created thing is to be found.
     pub location: Option<String>,
     /// The body's media type; JSON where there is none.
@@ -77,6 +80,7 @@ impl Reply {
             status: StatusCode::NO_CONTENT,
             sequence,
             replayed: false,
+            drew: None,
             location: None,
             media: None,
             body: Content::Whole(Bytes::new()),

@@ -99,12 +99,18 @@ impl Range {
         let ms = interval.ms();
         // Up to the end of the candle that is being made.
         let to = to.unwrap_or_else(|| later(interval.start(now), ms));
-        let from = from.unwrap_or_else(|| later(to, -CANDLES_STANDARD.saturating_mul(ms)));
-        let from = interval.start(from);
+        let beginning = if from.is_some() { "from" } else { "to" };
+        // As many as are usual, with the last one.
+        let last = interval.start(later(to, -1));
+        let usual = || later(last, -(CANDLES_STANDARD - 1).saturating_mul(ms));
+        let from = interval.start(from.unwrap_or_else(usual));
         let length = to.get().saturating_sub(from.get());
         let count = length.saturating_add(ms - 1).div_euclid(ms);
         let fault = match count {
             1..=CANDLES_MAX => None,
+            ..1 if beginning == "to" => {
+                Some(("to", "must be after a candle's beginning".to_owned()))
+            }
             ..1 => Some(("from", "must be before the end".to_owned())),
             _ => Some(("to", format!("must leave at most {CANDLES_MAX} candles"))),
         };
@@ -162,6 +168,10 @@ mod tests {
         let asked = "from=2026-01-01T12:00:59.999Z&to=2026-01-01T12:01:00.001Z";
         assert_eq!(range(asked), Ok((0, 120_000, 2)));
         assert_eq!(range("from=2026-01-01T12:00:00Z"), Ok((0, 60_000, 1)));
+        assert_eq!(range("to=2026-01-01T12:00:00.000Z"), Ok((-100 * 60_000, 0, 100)));
+        assert_eq!(range("to=2026-01-01T12:00:00.001Z"), Ok((-99 * 60_000, 60_000, 100)));
+        let end = range("to=9999-12-31T23:59:59.999Z").map(|(_, _, count)| count);
+        assert_eq!(end, Ok(100));
         let whole = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00Z";
         assert_eq!(range(whole).map(|(_, _, count)| count), Ok(1000));
     }
@@ -171,6 +181,7 @@ mod tests {
         let longer = "from=2025-12-31T12:00:00Z&to=2026-01-01T04:40:00.001Z";
         assert_eq!(range(longer).unwrap_err(), ["to"]);
         assert_eq!(range("from=2026-01-01T12:01:00Z").unwrap_err(), ["from"]);
+        assert_eq!(range("to=1970-01-01T00:00:00Z").unwrap_err(), ["to"]);
         assert_eq!(range("from=x&to=y").unwrap_err(), ["from", "to"]);
         let all = "from=1970-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z";
         assert_eq!(range(all).unwrap_err(), ["to"]);

@@ -22,7 +22,8 @@ const BATCH_BYTES: usize = 8 << 20;
 const SIDE_FILES: [&str; 5] =
     [MARKER_FILE, PARTIAL_MARKER_FILE, WITNESS_FILE, WAL_FILE, UNSETTLED_FILE];
 
-/// Why a directory holds no imported journal. Nothing of it is left behind that would open.
+/// Why a directory holds no imported journal. Once anything was made in it, it opens for nobody but
+/// another import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The directory holds something.
@@ -64,9 +65,9 @@ pub fn import(
     fs::create_dir_all(data)?;
     let locked = claim(data)?;
     // What an interrupted import left.
-    clear(data)?;
+    empty(data)?;
     let unfinished = data.join(UNFINISHED_FILE);
-    OpenOptions::new().create_new(true).write(true).open(&unfinished)?.sync_all()?;
+    OpenOptions::new().create(true).truncate(false).write(true).open(&unfinished)?.sync_all()?;
     sync_folder(data)?;
     let imported = fill(data, locked, blocks, passed);
     match &imported {
@@ -74,8 +75,9 @@ pub fn import(
             fs::remove_file(&unfinished)?;
             sync_folder(data)?;
         }
-        // If even this fails, the directory still says that it is unfinished.
-        Err(_) => drop(clear(data)),
+        // Whatever becomes of this, the directory says that it is unfinished: as an empty one it
+        // would open as a new venue for whoever missed the error.
+        Err(_) => drop(empty(data)),
     }
     imported
 }
@@ -146,8 +148,8 @@ fn holds_something(data: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes what an unfinished import left, the sign that it is unfinished last.
-fn clear(data: &Path) -> io::Result<()> {
+/// Removes what an unfinished import left, but the sign that it is unfinished.
+fn empty(data: &Path) -> io::Result<()> {
     let absent = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
@@ -156,8 +158,6 @@ fn clear(data: &Path) -> io::Result<()> {
     for name in SIDE_FILES {
         fs::remove_file(data.join(name)).or_else(absent)?;
     }
-    sync_folder(data)?;
-    fs::remove_file(data.join(UNFINISHED_FILE)).or_else(absent)?;
     sync_folder(data)
 }
 

@@ -12,7 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::blobs::{BlobFolder, any_file};
+use super::block::RawBlock;
 use super::marker::{Marker, SLOT_BYTES, Witness};
+use super::portable;
 use super::recovery::Reason;
 use super::settling::{Settler, Settling};
 use super::sled_log;
@@ -91,13 +93,21 @@ pub struct SledStore {
 impl SledStore {
     /// Opens the store of a data directory, and makes one where there is none.
     pub fn open(data: &Path) -> Result<SledStore, OpenError> {
+        if data.is_file() {
+            return Err(OpenError::File(data.to_owned()));
+        }
         fs::create_dir_all(data).map_err(opening)?;
+        let new = [MARKER_FILE, STORE_DIR].iter().all(|name| !data.join(name).exists());
+        if new && portable::segments(data).map_err(opening)?.is_some() {
+            return Err(OpenError::Archive(data.to_owned()));
+        }
         SledStore::open_locked(data, lock(data)?)
     }
 
     /// Opens the store of a data directory; an error where there is none.
     pub fn open_existing(data: &Path) -> Result<SledStore, OpenError> {
-        if !data.join(STORE_DIR).join("db").exists() {
+        let unfinished = data.join(UNFINISHED_FILE).exists();
+        if !unfinished && !data.join(STORE_DIR).join("db").exists() {
             return Err(OpenError::Missing(data.to_owned()));
         }
         SledStore::open_locked(data, lock(data)?)
@@ -116,8 +126,7 @@ impl SledStore {
         let dir = data.join(STORE_DIR);
         let (database, blobs) = (dir.join("db"), dir.join("blobs"));
         // The marker is made last, once the rest is on disk: where it stands, there is a journal.
-        let marker_path = data.join(MARKER_FILE);
-        let witness_path = data.join(WITNESS_FILE);
+        let (marker_path, witness_path) = (data.join(MARKER_FILE), data.join(WITNESS_FILE));
         let complete = marker_path.exists();
         if complete && !witness_path.exists() {
             return Err(OpenError::FileMissing(witness_path));
@@ -154,6 +163,7 @@ impl SledStore {
         if !newest.is_empty() {
             sled.take_over(&newest, stored)?;
         }
+        refuse_damaged_log(&wal_path, &sled)?;
         let settler = Settler::of(sled.blocks.clone(), file, unsettled);
         settler.settle()?;
         settler.clear().map_err(opening)?;
@@ -368,6 +378,18 @@ pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
 fn acknowledged(witness: &Path) -> Result<Witness, OpenError> {
     let witness = File::open(witness).and_then(|file| newest_witness(&file)).map_err(opening)?;
     witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))
+}
+
+/// Refuses a log that goes on behind the journal's end: each block was on disk before the next one
+/// was written, so what is between was damaged later. The log is about to be written over.
+fn refuse_damaged_log(log: &Path, sled: &Sled) -> Result<(), OpenError> {
+    let last = sled.blocks.at_or_before(Sequence::new(u64::MAX))?;
+    let last = last.and_then(|(_, bytes)| RawBlock::new(bytes).decode().ok());
+    let found = last.map_or(Sequence::ZERO, |block| block.last());
+    match wal::first_behind(log, found.next()).map_err(opening)? {
+        None => Ok(()),
+        Some(beyond) => Err(OpenError::LogDamaged { log: log.to_owned(), found, beyond }),
+    }
 }
 
 /// Refuses a store in which sled would not find a block that it has had on disk. It is not opened

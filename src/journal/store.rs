@@ -126,10 +126,34 @@ pub enum OpenError {
     },
     /// An import into the directory was interrupted: its journal is short.
     #[error(
-        "OPEN_UNFINISHED: {0} says that an import was interrupted; import into this directory \
-         again, or delete it"
+        "OPEN_UNFINISHED: {0} says that an import failed or was interrupted; import into this \
+         directory again, or delete it"
     )]
     Unfinished(PathBuf),
+    /// What should be the data directory is a file.
+    #[error(
+        "OPEN_FILE: {0} is a file; of an exported journal `openoutcry-replay import` makes a data \
+         directory"
+    )]
+    File(PathBuf),
+    /// What should be the data directory is an archive.
+    #[error(
+        "OPEN_ARCHIVE: {0} is an archive; `openoutcry-replay import` makes a data directory of it"
+    )]
+    Archive(PathBuf),
+    /// The write-ahead log goes on behind a place that is damaged.
+    #[error(
+        "RECOVERY_LOG: the journal ends with record {found}, and {log} has a sound block that \
+         begins with record {beyond}: what is between is damaged; see `openoutcry-replay salvage`"
+    )]
+    LogDamaged {
+        /// The log.
+        log: PathBuf,
+        /// The last record found.
+        found: Sequence,
+        /// The first of the block that is left over.
+        beyond: Sequence,
+    },
     /// The store's own log does not verify as far as the block that was acknowledged last. It was
     /// not opened: that would overwrite what can still be salvaged.
     #[error(

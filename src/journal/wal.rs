@@ -15,6 +15,7 @@ use std::path::Path;
 
 use super::block::{self, Block, MAGIC, RawBlock};
 use super::marker::Witness;
+use super::scrape::scrape_file;
 use super::sectors::{SECTOR_BYTES, Sectors};
 use crate::exchange::units::Sequence;
 
@@ -174,6 +175,22 @@ fn chain(bytes: &[u8]) -> Vec<Block> {
         }
         chain.push(block);
         rest = after;
+    }
+}
+
+/// Where the first sound block begins, wherever it stands, of those that begin after a record.
+///
+/// # Errors
+/// The system's.
+pub fn first_behind(path: &Path, record: Sequence) -> io::Result<Option<Sequence>> {
+    let mut first = None;
+    let scraped = scrape_file(path, |_, block| {
+        let begins = Some(block.first()).filter(|begins| *begins > record);
+        first = first.into_iter().chain(begins).min();
+    });
+    match scraped {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(first),
     }
 }
 
@@ -432,5 +449,38 @@ pub(super) mod tests {
             }
         }
         assert!(kept > 0 && refused > 0, "{kept} {refused}");
+    }
+
+    /// The last block alone may be one that a crash left half written.
+    #[test]
+    fn a_log_that_goes_on_behind_damage_is_refused_however_late_the_witness_is() {
+        let moments = Moments::take(true);
+        let ((early, _), (last, head)) = (moments.taken[4], moments.taken[5]);
+        let whole = fs::read(moments.at(last).join(WAL_FILE)).unwrap();
+        let held = read(&moments.at(last).join(WAL_FILE)).unwrap();
+        let before_last = held[held.len() - 2].head();
+        let (mut cut, mut refused) = (0, 0);
+        for block in held.iter().skip(held.len() - 12) {
+            let place = memchr::memmem::find(&whole, block.bytes()).unwrap();
+            let mut damaged = whole.clone();
+            damaged[place + block.bytes().len() / 2] ^= 0x10;
+            let mixed = moments.mixed(last, early, last);
+            fs::write(mixed.path().join(WAL_FILE), &damaged).unwrap();
+            match opened(mixed.path()) {
+                Ok(found) => {
+                    // What sled has of it is not needed from the log.
+                    assert!(found == head || found == before_last, "{}", block.first());
+                    cut += usize::from(found == before_last);
+                }
+                Err(OpenError::LogDamaged { log, found, beyond }) => {
+                    refused += 1;
+                    assert_eq!((found.next(), beyond), (block.first(), block.last().next()));
+                    assert!(fs::read(log).unwrap() == damaged, "what salvage needs is gone");
+                }
+                Err(OpenError::Torn { .. } | OpenError::Short { .. }) => {}
+                Err(error) => panic!("{}: {error}", block.first()),
+            }
+        }
+        assert!(cut == 1 && refused > 0, "{cut} {refused}");
     }
 }

@@ -188,6 +188,14 @@ fn orders_are_told_as_their_owners_put_them() {
     let all = ann.client.delete(&format!("/trading/orders?marketId={market}"));
     says(&venue, &all, "CANCEL_ORDERS", &json!({"userId": ann.id, "marketId": market}));
 
+    let key = [("idempotency-key", "k-1")];
+    let body = json!({"timeoutSeconds": 0});
+    let beat =
+        ann.client.send("POST", "/trading/heartbeat", &key, Some(body.to_string().as_bytes()));
+    let once = json!({"callerId": ann.id, "key": "k-1", "part": 0});
+    let told = with(body, &json!({"userId": ann.id, "idempotencyKey": once}));
+    says(&venue, &beat, "HEARTBEAT", &told);
+
     // Only the venue itself moves the clock.
     ann.order(&with(asked, &json!({"expiresAt": soon(40), "clientOrderId": "c-2"})))
         .ok(&shapes::placed());

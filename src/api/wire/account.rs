@@ -117,7 +117,7 @@ pub struct HeartbeatJson {
 impl From<Heartbeat> for HeartbeatJson {
     fn from(heartbeat: Heartbeat) -> Self {
         let Heartbeat { until, expired } = heartbeat;
-        HeartbeatJson { expires_at: until.map(Timestamp), expired }
+        HeartbeatJson { expires_at: until.filter(|_| !expired).map(Timestamp), expired }
     }
 }
 

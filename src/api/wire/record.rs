@@ -53,8 +53,8 @@ pub struct RecordJson<'a> {
     time: Timestamp,
     #[serde(flatten)]
     command: CommandJson<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency_key: Option<OnceJson>,
+    #[serde(rename = "idempotencyKey", skip_serializing_if = "Option::is_none")]
+    once: Option<OnceJson>,
 }
 
 /// What was asked. The id of a thing that a record made is `null` where the command was refused,
@@ -290,7 +290,7 @@ impl<'a> RecordJson<'a> {
             sequence: record.sequence.get(),
             time: Timestamp(record.time),
             command: reading.command(),
-            idempotency_key: reading.once(),
+            once: reading.once(),
         }
     }
 }
