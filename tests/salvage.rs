@@ -154,6 +154,22 @@ fn beyond(salvaged: &Salvaged) -> Vec<(u64, u64, Origin)> {
     salvaged.beyond.iter().map(|s| (s.first.get(), s.last.get(), s.origin)).collect()
 }
 
+/// Without marker and witness nobody can say of the last block whether it was refused; the others
+/// were built upon.
+#[test]
+fn without_marker_and_witness_all_but_the_last_block_are_known_to_be_accepted() {
+    for damaged in [|path: &Path| fs::remove_file(path), |path: &Path| fs::write(path, b"x")] {
+        let case = Case::new(0);
+        damaged(&case.data().join("refused")).unwrap();
+        damaged(&case.data().join("witness")).unwrap();
+        let salvaged = case.salvage_with(None);
+        assert_eq!(salvaged.head, case.blocks[28].head());
+        let [beyond] = salvaged.beyond.as_slice() else { panic!("{:?}", salvaged.beyond) };
+        assert_eq!((beyond.first, beyond.origin), (case.blocks[29].first(), Origin::Store));
+        assert!(!salvaged.complete && salvaged.acknowledged.is_none());
+    }
+}
+
 #[test]
 fn a_whole_directory_is_salvaged_whole_with_and_without_an_archive() {
     let case = Case::new(10);

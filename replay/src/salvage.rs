@@ -70,12 +70,20 @@ fn ended(salvaged: &Salvaged) -> String {
     if salvaged.complete {
         return "every acknowledged record is covered".to_owned();
     }
-    let doubted = |span: &&Span| span.first == next && span.origin == Origin::StoreFile;
-    if salvaged.beyond.iter().any(|span| doubted(&span)) {
-        return format!(
-            "the store's file alone has a block that begins with record {next}, and nobody can \
-             say that it was not refused"
-        );
+    match salvaged.beyond.iter().find(|span| span.first == next).map(|span| span.origin) {
+        Some(Origin::StoreFile) => {
+            return format!(
+                "the store's file alone has a block that begins with record {next}, and nobody can \
+                 say that it was not refused"
+            );
+        }
+        Some(Origin::Store) => {
+            return format!(
+                "the store has a block that begins with record {next}, and nobody can say that it \
+                 was not refused: the marker and the witness do not tell, nor was any built upon it"
+            );
+        }
+        Some(Origin::Archive) | None => {}
     }
     if missing(salvaged).is_some() {
         return format!("no sound block that follows begins with record {next} in any source");

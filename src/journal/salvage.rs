@@ -290,8 +290,16 @@ impl Salvage {
         match self.marker {
             Some(Marker::Clear) => true,
             Some(Marker::Refused { .. }) => !self.marked(block.first(), block.previous()),
-            Some(Marker::Unreadable) | None => self.acknowledged(block),
+            Some(Marker::Unreadable) | None => {
+                self.acknowledged(block) || self.built_upon(block.last(), block.hash())
+            }
         }
+    }
+
+    /// Whether a block follows the one that ends so: only upon what was not refused is another built.
+    fn built_upon(&self, last: Sequence, hash: ChainHash) -> bool {
+        let after = self.in_file.get(&last.next());
+        after.is_some_and(|after| after.iter().any(|after| after.previous == hash))
     }
 
     fn acknowledged(&self, block: &Block) -> bool {
@@ -304,16 +312,13 @@ impl Salvage {
     /// The block that sled's file or the log's holds at `next`, if it was acknowledged and is the
     /// only one, or the only one that another was built upon.
     fn in_file_only(&self, next: Sequence) -> Option<Block> {
-        let follow = |of: &InFile| {
-            let after = self.in_file.get(&of.last.next());
-            after.is_some_and(|after| after.iter().any(|after| after.previous == of.hash))
-        };
         let held = self.in_file.get(&next)?.iter();
         let held: Vec<_> = held.filter(|held| held.previous == self.head.hash).collect();
         let one = match held.as_slice() {
             [one] => one,
             several => {
-                let mut built_upon = several.iter().filter(|held| follow(held));
+                let mut built_upon =
+                    several.iter().filter(|held| self.built_upon(held.last, held.hash));
                 let one = built_upon.next().filter(|_| built_upon.next().is_none());
                 one.or_else(|| {
                     let witness = self.witness?;
