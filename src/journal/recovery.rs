@@ -71,10 +71,13 @@ pub enum Reason {
     #[error("RECOVERY_TAIL: the last blocks are damaged")]
     TailDamaged,
     /// The marker file is damaged: a refused block could come back.
-    #[error("RECOVERY_MARKER: the refused marker cannot be read")]
+    #[error("RECOVERY_MARKER: the refused marker cannot be read; see `openoutcry-replay salvage`")]
     MarkerUnreadable,
     /// The witness file is damaged: a lost tail would not be noticed.
-    #[error("RECOVERY_WITNESS: the witness of the last acknowledged block cannot be read")]
+    #[error(
+        "RECOVERY_WITNESS: the witness of the last acknowledged block cannot be read; see \
+         `openoutcry-replay salvage`"
+    )]
     WitnessUnreadable,
     /// The journal ends before a block that was acknowledged.
     #[error("RECOVERY_SHORT: the journal ends before a block that was acknowledged")]

@@ -296,7 +296,7 @@ impl Salvage {
         }
     }
 
-    /// Whether a block follows the one that ends so: only upon what was not refused is another built.
+    /// Whether a block follows the one that ends so: none was ever built upon one that was refused.
     fn built_upon(&self, last: Sequence, hash: ChainHash) -> bool {
         let after = self.in_file.get(&last.next());
         after.is_some_and(|after| after.iter().any(|after| after.previous == hash))

@@ -96,7 +96,7 @@ impl SledStore {
         if data.is_file() {
             return Err(OpenError::File(data.to_owned()));
         }
-        fs::create_dir_all(data).map_err(opening)?;
+        fs::create_dir_all(data).map_err(at(data))?;
         let new = [MARKER_FILE, STORE_DIR].iter().all(|name| !data.join(name).exists());
         if new && portable::segments(data).map_err(opening)?.is_some() {
             return Err(OpenError::Archive(data.to_owned()));
@@ -139,7 +139,7 @@ impl SledStore {
             return Err(OpenError::Blobs(blobs));
         }
         let wal_path = data.join(WAL_FILE);
-        let newest = wal::read(&wal_path).map_err(opening)?;
+        let newest = wal::read(&wal_path).map_err(at(&wal_path))?;
         if !complete && !newest.is_empty() {
             return Err(OpenError::FileMissing(marker_path));
         }
@@ -156,10 +156,10 @@ impl SledStore {
         if !newest.is_empty() {
             // Until sled's file is synced, which it is to be from its opening on: whoever fails at
             // that, or is killed, may have had the only word of it.
-            File::create(&unsettled).map_err(opening)?;
+            File::create(&unsettled).map_err(at(&unsettled))?;
         }
-        let sled = Sled::open(&dir)?;
-        let file = File::open(&database).map_err(opening)?;
+        let sled = Sled::open(&dir).map_err(|error| unopened(&dir, &error))?;
+        let file = File::open(&database).map_err(at(&database))?;
         if !newest.is_empty() {
             sled.take_over(&newest, stored)?;
         }
@@ -177,11 +177,11 @@ impl SledStore {
             make_side_files(&marker_path, &witness_path).map_err(opening)?;
             sync_names(data, &dir).map_err(opening)?;
         }
-        let wal = Wal::cleared(&wal_path).map_err(opening)?;
+        let wal = Wal::cleared(&wal_path).map_err(at(&wal_path))?;
         sync_names(data, &dir).map_err(opening)?;
-        let writable = |path| OpenOptions::new().read(true).write(true).open(path);
-        let marker = writable(&marker_path).map_err(opening)?;
-        let witness = writable(&witness_path).map_err(opening)?;
+        let writable =
+            |path: &Path| OpenOptions::new().read(true).write(true).open(path).map_err(at(path));
+        let (marker, witness) = (writable(&marker_path)?, writable(&witness_path)?);
         Ok(SledStore {
             settling: Settling::Ended(Ok(())),
             unsettled: 0,
@@ -337,10 +337,22 @@ pub(super) fn opening(error: io::Error) -> OpenError {
     StoreError::new(Step::Open, error).into()
 }
 
+/// The same of sled's folder, in which nothing is kept but what can be salvaged.
+fn unopened(dir: &Path, error: &StoreError) -> OpenError {
+    let what = &error.what;
+    let advice = "if its files are damaged, see `openoutcry-replay salvage`";
+    StoreError::new(error.step, format_args!("{}: {what}; {advice}", dir.display())).into()
+}
+
+/// The same of a file that the system does not let be opened or read.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    move |error| StoreError::new(Step::Open, format_args!("{}: {error}", path.display())).into()
+}
+
 /// Takes the data directory's lock, for as long as the file is open.
 pub(super) fn lock(data: &Path) -> Result<File, OpenError> {
     let path = data.join(LOCK_FILE);
-    let file = OpenOptions::new().create(true).append(true).open(path).map_err(opening)?;
+    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(at(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::Locked(data.to_owned())),
@@ -376,8 +388,8 @@ pub(super) fn newest_witness(file: &File) -> io::Result<Option<Witness>> {
 
 /// The block that was acknowledged last, as far as is known.
 fn acknowledged(witness: &Path) -> Result<Witness, OpenError> {
-    let witness = File::open(witness).and_then(|file| newest_witness(&file)).map_err(opening)?;
-    witness.ok_or(OpenError::Refused(Reason::WitnessUnreadable))
+    let newest = File::open(witness).and_then(|file| newest_witness(&file)).map_err(at(witness))?;
+    newest.ok_or(OpenError::Refused(Reason::WitnessUnreadable))
 }
 
 /// Refuses a log that goes on behind the journal's end: each block was on disk before the next one
@@ -404,7 +416,7 @@ fn refuse_torn(dir: &Path, stored: Witness) -> Result<(), OpenError> {
 
 /// Whether an append failed before this start.
 fn refusal_stands(marker: &Path) -> Result<bool, OpenError> {
-    Ok(Marker::decode(&fs::read(marker).map_err(opening)?) != Marker::Clear)
+    Ok(Marker::decode(&fs::read(marker).map_err(at(marker))?) != Marker::Clear)
 }
 
 /// Writes every byte of the file over itself and syncs it. After a failed sync the system may

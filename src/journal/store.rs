@@ -111,10 +111,16 @@ pub enum OpenError {
     #[error("OPEN_MISSING: {0} holds no journal")]
     Missing(PathBuf),
     /// The marker is there, but not the store that was made before it.
-    #[error("OPEN_LOST: {0} is gone; put it back, or begin anew in an empty directory")]
+    #[error(
+        "OPEN_LOST: {0} is gone; put it back, or see `openoutcry-replay salvage` and `import` for \
+         what an archive has, or begin anew in an empty directory"
+    )]
     Lost(PathBuf),
     /// The store holds blocks, but a file that was made before them is gone.
-    #[error("OPEN_FILE_MISSING: {0} is gone; without it refused or lost blocks go unnoticed")]
+    #[error(
+        "OPEN_FILE_MISSING: {0} is gone; without it refused or lost blocks go unnoticed; put it \
+         back, or see `openoutcry-replay salvage`"
+    )]
     FileMissing(PathBuf),
     /// The journal ends before a block that was acknowledged, or has another in its place.
     #[error("RECOVERY_SHORT: record {known} was acknowledged, the journal ends with {found}")]

@@ -457,10 +457,10 @@ pub(super) mod tests {
         let moments = Moments::take(true);
         let ((early, _), (last, head)) = (moments.taken[4], moments.taken[5]);
         let whole = fs::read(moments.at(last).join(WAL_FILE)).unwrap();
-        let held = read(&moments.at(last).join(WAL_FILE)).unwrap();
-        let before_last = held[held.len() - 2].head();
+        let blocks = read(&moments.at(last).join(WAL_FILE)).unwrap();
+        let before_last = blocks[blocks.len() - 2].head();
         let (mut cut, mut refused) = (0, 0);
-        for block in held.iter().skip(held.len() - 12) {
+        for block in blocks.iter().rev().take(12) {
             let place = memchr::memmem::find(&whole, block.bytes()).unwrap();
             let mut damaged = whole.clone();
             damaged[place + block.bytes().len() / 2] ^= 0x10;
