@@ -48,7 +48,10 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        self.out.write(bytes).map_err(|error| {
+            // Which file it was, whoever writes to it does not know.
+            io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
