@@ -68,7 +68,9 @@ fn damage_that_the_store_panics_on_is_told_in_words_of_ours() {
     bytes.resize(bytes.len().next_multiple_of(1 << 24), 0);
     fs::write(&database, bytes.repeat(2)).unwrap();
     let told = refused(dir.path());
-    assert!(told.ends_with("the store met damage that it cannot read past"), "{told}");
+    let words = "the store met damage that it cannot read past; if its files are damaged, see \
+                 `openoutcry-replay salvage`";
+    assert!(told.ends_with(words), "{told}");
 }
 
 /// Whether permissions bind this process; they do not bind root.

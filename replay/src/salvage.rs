@@ -45,12 +45,20 @@ pub fn salvage(damaged: &Path, archive: Option<&Path>, new: &Path) -> Result<Ans
     }
     let scratch = Scratch::beside(new)?;
     let mut chain = Salvage::of(damaged, archive, &scratch.0).map_err(Failure::failed)?;
-    match import::import(new, &mut chain, |_| ()) {
-        Ok(_) | Err(ImportError::Empty) => {}
+    let made = match import::import(new, &mut chain, |_| ()) {
+        Ok(_) => true,
+        Err(ImportError::Empty) => false,
         Err(error) => return Err(Failure::failed(error)),
-    }
+    };
     let salvaged = chain.finish();
-    Ok(Answer::Told { value: value(&salvaged), text: text(&salvaged), sound: salvaged.complete })
+    let (mut value, mut text) = (value(&salvaged), text(&salvaged));
+    value["made"] = made.into();
+    if !made {
+        text.push_str(
+            "made         nothing: there is no block, and no server opens the new folder\n",
+        );
+    }
+    Ok(Answer::Told { value, text, sound: salvaged.complete })
 }
 
 fn span(span: &Span) -> Value {
@@ -77,13 +85,13 @@ fn ended(salvaged: &Salvaged) -> String {
                  say that it was not refused"
             );
         }
-        Some(Origin::Store) => {
+        Some(Origin::Store) if !salvaged.marked => {
             return format!(
                 "the store has a block that begins with record {next}, and nobody can say that it \
                  was not refused: the marker and the witness do not tell, nor was any built upon it"
             );
         }
-        Some(Origin::Archive) | None => {}
+        Some(Origin::Store | Origin::Archive) | None => {}
     }
     if missing(salvaged).is_some() {
         return format!("no sound block that follows begins with record {next} in any source");

@@ -16,6 +16,7 @@ use openoutcry::exchange::units::{Money, Sequence, TimeMs};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::BlockBuilder;
 use openoutcry::journal::sled::SledJournal;
+use openoutcry::journal::store::OpenError;
 use serde_json::Value;
 
 /// A process started by one test holds, until it has become another program, what another test
@@ -247,11 +248,13 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     };
     let (code, told) = salvage(None, "nothing");
     assert_eq!((code, &told["missing_from"]), (3, &1.into()), "{told}");
-    assert_eq!(told["acknowledged"], 6);
+    assert_eq!((&told["acknowledged"], &told["made"]), (&6.into(), &false.into()));
+    let opened = SledJournal::open(&path("nothing"));
+    assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
     // As a shell completes the name of a directory.
     fs::create_dir(path("whole")).unwrap();
     let (code, told) = salvage(Some("a.gz"), "whole/");
-    assert_eq!((code, &told["ok"]), (0, &true.into()), "{told}");
+    assert_eq!((code, &told["ok"], &told["made"]), (0, &true.into(), &true.into()), "{told}");
     assert_eq!(told["covered"][0]["from"], "archive");
     assert_eq!(told["head"], rebuilt["head"]);
     let again = ask(&[OsStr::new("rebuild"), path("whole").as_os_str()]);

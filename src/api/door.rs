@@ -201,10 +201,11 @@ impl Door {
                 }
             }
             let answered = self.ask(caller, found, head, body, id, drew).await;
-            if lane == Lane::Writes && known.allowance.is_some() {
+            let drew = answered.as_ref().ok().and_then(|reply| reply.drew);
+            if drew.is_some() || lane == Lane::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
-                let drew = answered.as_ref().ok().and_then(|reply| reply.drew).unwrap_or(lane);
-                known.allowance = self.behind.keyring.look(&caller, drew).map(|(_, left)| left);
+                let left = self.behind.keyring.look(&caller, drew.unwrap_or(lane));
+                known.allowance = left.map(|(_, left)| left);
             }
             answered
         };

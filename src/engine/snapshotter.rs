@@ -6,7 +6,8 @@
 //! wrong here is said and counted, and the venue goes on.
 //!
 //! A venue at its peak has no core to spare for going through everything twice: then a snapshot is
-//! put off until it is quieter, or until so much has come that a start would take too long.
+//! put off until it is quieter, or until so much has come that a start would take too long. One
+//! that stays busy has them taken all the same, one after the other.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;

@@ -64,6 +64,8 @@ pub fn import(
     }
     fs::create_dir_all(data)?;
     let locked = claim(data)?;
+    // Until the sign is gone or all else is: another import would take it for an interrupted one.
+    let _held = locked.try_clone()?;
     // What an interrupted import left.
     empty(data)?;
     let unfinished = data.join(UNFINISHED_FILE);

@@ -73,6 +73,8 @@ pub struct Salvaged {
     pub acknowledged: Option<Sequence>,
     /// Whether every record that was acknowledged is covered, and this is known.
     pub complete: bool,
+    /// Whether the marker could be read, which says of one block that it was refused.
+    pub marked: bool,
     /// What was wrong with the sources, in words.
     pub faults: Vec<String>,
 }
@@ -364,7 +366,8 @@ impl Salvage {
         in_doubt |= beyond.iter().any(|span| span.origin != Origin::StoreFile);
         let reached = acknowledged.is_some_and(|known| head.sequence >= known);
         let complete = reached && self.witness_met && !in_doubt;
-        Salvaged { head, covered: self.covered, beyond, acknowledged, complete, faults }
+        let marked = !matches!(self.marker, None | Some(Marker::Unreadable));
+        Salvaged { head, covered: self.covered, beyond, acknowledged, complete, marked, faults }
     }
 
     /// What sled's tree and its log hold after the end of the chain.

@@ -396,9 +396,13 @@ fn acknowledged(witness: &Path) -> Result<Witness, OpenError> {
 /// was written, so what is between was damaged later. The log is about to be written over.
 fn refuse_damaged_log(log: &Path, sled: &Sled) -> Result<(), OpenError> {
     let last = sled.blocks.at_or_before(Sequence::new(u64::MAX))?;
-    let last = last.and_then(|(_, bytes)| RawBlock::new(bytes).decode().ok());
-    let found = last.map_or(Sequence::ZERO, |block| block.last());
-    match wal::first_behind(log, found.next()).map_err(opening)? {
+    let found = match last.map(|(_, bytes)| RawBlock::new(bytes).decode()) {
+        None => Sequence::ZERO,
+        Some(Ok(block)) => block.last(),
+        // That is for recovery to tell of.
+        Some(Err(_)) => return Ok(()),
+    };
+    match wal::first_behind(log, found.next()).map_err(at(log))? {
         None => Ok(()),
         Some(beyond) => Err(OpenError::LogDamaged { log: log.to_owned(), found, beyond }),
     }

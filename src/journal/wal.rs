@@ -226,6 +226,7 @@ pub(super) mod tests {
     use crate::journal::block::{BlockBuilder, Head};
     use crate::journal::sled::{SledJournal, SledStore, WAL_FILE};
     use crate::journal::store::OpenError;
+    use crate::journal::tree::Sled;
 
     /// Enough to begin each half several times.
     const BLOCKS: usize = 136;
@@ -482,5 +483,23 @@ pub(super) mod tests {
             }
         }
         assert!(cut == 1 && refused > 0, "{cut} {refused}");
+    }
+
+    /// A log that was cleared still has old blocks behind its beginning.
+    #[test]
+    fn a_last_block_that_cannot_be_read_is_told_of_as_that() {
+        let data = tempfile::tempdir().unwrap();
+        let (mut journal, _) = SledJournal::open(data.path()).unwrap();
+        for _ in 0..10 {
+            journal.append(block_after(journal.head(), 300)).unwrap();
+        }
+        drop(journal);
+        assert!(first_behind(&data.path().join(WAL_FILE), Sequence::new(1)).unwrap().is_some());
+        let sled = Sled::open(&data.path().join("journal")).unwrap();
+        sled.blocks.put(Sequence::new(11), b"no block");
+        sled.blocks.give_all().unwrap();
+        drop(sled);
+        let opened = SledJournal::open(data.path()).map(drop);
+        assert!(matches!(opened, Err(OpenError::Damaged(_) | OpenError::Refused(_))), "{opened:?}");
     }
 }

@@ -218,6 +218,21 @@ fn cancels_need_no_write_in_a_batch_either() {
     assert!(limits["cancels"]["remaining"].as_u64().unwrap() < 50, "{limits}");
 }
 
+/// Whichever of the two is limited, a batch of cancels tells of cancels and of nothing else.
+#[test]
+fn a_batch_of_cancels_tells_what_is_left_of_cancels_alone() {
+    let cancels = json!({"operations": [{"cancel": {"clientOrderId": "none"}}]});
+    for (writes, limits, told) in [("0", "1:100", true), ("1:100", "0", false)] {
+        let venue = Venue::with_rates(rates("0", writes, limits));
+        let ann = venue.trader("ann");
+        for path in ["/trading/orders/batch", "/trading/orders/batch?dryRun=true"] {
+            let answer = ann.client.post(path, &cancels);
+            let tells = answer.headers.iter().any(|(name, _)| name == "ratelimit-remaining");
+            assert_eq!((answer.status, tells), (200, told), "{answer:?}");
+        }
+    }
+}
+
 #[test]
 fn a_batch_that_waits_as_it_was_told_is_taken() {
     let venue = Venue::with_rates(rates("0", "1:20", "0"));
