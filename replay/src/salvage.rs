@@ -51,13 +51,7 @@ pub fn salvage(damaged: &Path, archive: Option<&Path>, new: &Path) -> Result<Ans
         Err(error) => return Err(Failure::failed(error)),
     };
     let salvaged = chain.finish();
-    let (mut value, mut text) = (value(&salvaged), text(&salvaged));
-    value["made"] = made.into();
-    if !made {
-        text.push_str(
-            "made         nothing: there is no block, and no server opens the new folder\n",
-        );
-    }
+    let (value, text) = (value(&salvaged, made), text(&salvaged, made));
     Ok(Answer::Told { value, text, sound: salvaged.complete })
 }
 
@@ -106,10 +100,11 @@ fn ended(salvaged: &Salvaged) -> String {
     }
 }
 
-fn value(salvaged: &Salvaged) -> Value {
+fn value(salvaged: &Salvaged, made: bool) -> Value {
     let known = salvaged.acknowledged.map(Sequence::get);
     json!({
         "ok": salvaged.complete,
+        "made": made,
         "head": head_fields(&salvaged.head),
         "covered": salvaged.covered.iter().map(span).collect::<Vec<_>>(),
         "beyond": salvaged.beyond.iter().map(span).collect::<Vec<_>>(),
@@ -121,7 +116,7 @@ fn value(salvaged: &Salvaged) -> Value {
 }
 
 /// The same for people.
-fn text(salvaged: &Salvaged) -> String {
+fn text(salvaged: &Salvaged, made: bool) -> String {
     let mut text = String::new();
     let rows = |text: &mut String, name: &str, spans: &[Span]| {
         for (index, Span { first, last, origin }) in spans.iter().enumerate() {
@@ -142,6 +137,9 @@ ended        {ended}
         hash = head.hash,
         ended = ended(salvaged)
     )]);
+    if !made {
+        text.push_str("made         nothing: there was no block; no server opens the new folder\n");
+    }
     rows(&mut text, "not usable", &salvaged.beyond);
     for fault in &salvaged.faults {
         text.extend([format!("fault        {fault}\n")]);

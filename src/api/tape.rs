@@ -99,7 +99,7 @@ impl Range {
         let ms = interval.ms();
         // Up to the end of the candle that is being made.
         let to = to.unwrap_or_else(|| later(interval.start(now), ms));
-        let beginning = if from.is_some() { "from" } else { "to" };
+        let from_asked = from.is_some();
         // As many as are usual, with the last one.
         let last = interval.start(later(to, -1));
         let usual = || later(last, -(CANDLES_STANDARD - 1).saturating_mul(ms));
@@ -108,10 +108,8 @@ impl Range {
         let count = length.saturating_add(ms - 1).div_euclid(ms);
         let fault = match count {
             1..=CANDLES_MAX => None,
-            ..1 if beginning == "to" => {
-                Some(("to", "must be after a candle's beginning".to_owned()))
-            }
-            ..1 => Some(("from", "must be before the end".to_owned())),
+            ..1 if from_asked => Some(("from", "must be before the end".to_owned())),
+            ..1 => Some(("to", "must be after 1970-01-01T00:00:00.000Z".to_owned())),
             _ => Some(("to", format!("must leave at most {CANDLES_MAX} candles"))),
         };
         if let Some((field, detail)) = fault {

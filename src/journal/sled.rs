@@ -98,7 +98,7 @@ impl SledStore {
         }
         fs::create_dir_all(data).map_err(at(data))?;
         let new = [MARKER_FILE, STORE_DIR].iter().all(|name| !data.join(name).exists());
-        if new && portable::segments(data).map_err(opening)?.is_some() {
+        if new && portable::segments(data).map_err(at(data))?.is_some() {
             return Err(OpenError::Archive(data.to_owned()));
         }
         SledStore::open_locked(data, lock(data)?)
