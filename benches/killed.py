@@ -3,10 +3,11 @@
 `kill -9`, then two starts, each killed again. `cargo bench --bench start` measures one just after a
 snapshot; here as many commands have come since the last one as its pace let come.
 
-    benches/killed.py BINARY [ioc|rest] [SECONDS]
+    benches/killed.py BINARY [ioc|rest|dense] [SECONDS]
 
 `ioc`: orders that end at once, of one user. `rest`: bets on either side of 20 markets by 16 users,
-which meet each other or rest. Linux only; needs wrk.
+which meet each other or rest. `dense`: the same of 1,000 users in 100 markets and of up to five
+contracts each, so that most meet several. Linux only; needs wrk.
 """
 
 import json
@@ -21,8 +22,8 @@ from cores import Server, load
 
 TEXTS = {"pt": "a", "en": "b", "es": "c"}
 PICTURE = "https://example.org/x.png"
-MARKETS = 20
-USERS = 16
+# Markets, users, and the most contracts of a bet.
+VENUES = {"rest": (20, 16, 1), "dense": (100, 1_000, 5)}
 
 # A request of 100 bets, each on its own market and side, around the middle.
 SCRIPT = """
@@ -30,34 +31,36 @@ function request()
   local places = {}
   for i = 1, 100 do
     places[i] = string.format('{"place":{"marketId":"%%s","outcomeId":"%%s","side":"BUY",' ..
-      '"orderType":"LIMIT","price":"0.%%d","quantity":"1"}}', markets[math.random(#markets)],
-      math.random(2) == 1 and "yes" or "no", 48 + math.random(4))
+      '"orderType":"LIMIT","price":"0.%%d","quantity":"%%d"}}', markets[math.random(#markets)],
+      math.random(2) == 1 and "yes" or "no", 48 + math.random(4), math.random(most))
   end
   return wrk.format("POST", "/api/v1/trading/orders/batch",
     {["X-API-Key"] = keys[math.random(#keys)], ["Content-Type"] = "application/json"},
     '{"operations":[' .. table.concat(places, ",") .. ']}')
 end
-keys, markets = {%s}, {%s}
+keys, markets, most = {%s}, {%s}, %d
 """
 
 
-def resting(server, seconds):
+def betting(server, kind, seconds):
     """The load of bets that rest or meet."""
+    count, users, most = VENUES[kind]
     keys, markets = [], []
     outcomes = [{"id": outcome, "text": TEXTS} for outcome in ("yes", "no")]
     market = {"questions": TEXTS, "descriptions": TEXTS, "outcomes": outcomes}
     market |= {"logo": PICTURE, "deadline": "2999-01-01T00:00:00Z"}
-    for _ in range(MARKETS):
+    for _ in range(count):
         markets.append(server.operate("/markets", market)["id"])
         server.operate(f"/markets/{markets[-1]}/publish", {})
-    for number in range(USERS):
+    for number in range(users):
         person = {"profileName": f"user {number}", "profilePic": PICTURE}
         user = server.operate("/users", person)["id"]
         server.operate(f"/users/{user}/deposits", {"amount": "10000000.00"})
         key = server.operate(f"/users/{user}/keys", {"role": "trader", "label": "load"})["key"]
         keys.append(key)
     script = tempfile.NamedTemporaryFile("w", suffix=".lua")
-    script.write(SCRIPT % tuple(", ".join(map(json.dumps, texts)) for texts in (keys, markets)))
+    lists = (", ".join(map(json.dumps, texts)) for texts in (keys, markets))
+    script.write(SCRIPT % (*lists, most))
     script.flush()
     command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "-s", script.name]
     command.append(f"http://{server.address}")
@@ -75,9 +78,9 @@ def main(binary, kind="ioc", seconds="40"):
         server = Server(binary, data)
         driving = None
         try:
-            drive = {"ioc": lambda: load(server, "batch", 16, 3 * int(seconds))}
-            drive["rest"] = lambda: resting(server, 3 * int(seconds))
-            driving, _script = drive[kind]()
+            lasts = 3 * int(seconds)
+            one = kind == "ioc"
+            driving, _script = load(server, "batch", 16, lasts) if one else betting(server, kind, lasts)
             time.sleep(int(seconds))
             figures = told(server)
             if driving.poll() is not None:

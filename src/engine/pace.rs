@@ -21,6 +21,7 @@ pub struct Ended;
 #[derive(Debug)]
 pub struct Pace {
     ending: Option<Receiver<Infallible>>,
+    hurries: bool,
     since: Instant,
     bytes: usize,
 }
@@ -28,12 +29,12 @@ pub struct Pace {
 impl Pace {
     /// For work that others wait for: no rest, no end.
     pub fn full() -> Pace {
-        Pace { ending: None, since: Instant::now(), bytes: 0 }
+        Pace { ending: None, hurries: false, since: Instant::now(), bytes: 0 }
     }
 
     /// For work that nobody waits for, until the channel's other end is dropped.
     pub fn background(ending: Receiver<Infallible>) -> Pace {
-        Pace { ending: Some(ending), since: Instant::now(), bytes: 0 }
+        Pace { ending: Some(ending), hurries: false, since: Instant::now(), bytes: 0 }
     }
 
     /// Whether to go on.
@@ -60,11 +61,19 @@ impl Pace {
         }
     }
 
-    /// To be called between small pieces of work: rests if it is time to.
+    /// Whether to go on without rests, until told otherwise.
+    pub fn hurry(&mut self, hurries: bool) {
+        self.hurries = hurries;
+    }
+
+    /// To be called between small pieces of work: rests if it is time to, and not in a hurry.
     ///
     /// # Errors
     /// [`Ended`].
     pub fn breathe(&mut self) -> Result<(), Ended> {
+        if self.hurries {
+            return self.ended();
+        }
         let worked = self.since.elapsed();
         if self.ending.is_some() && worked >= STRETCH { self.wait(worked) } else { Ok(()) }
     }
@@ -131,6 +140,24 @@ mod tests {
         pace.since = Instant::now().checked_sub(STRETCH).unwrap();
         let mut out = Paced { stream: io::sink(), pace: &mut pace };
         assert!(out.write_all(&bytes).is_err());
+    }
+
+    #[test]
+    fn who_is_in_a_hurry_does_not_rest_and_still_ends() {
+        let (sends, ending) = bounded(0);
+        let mut pace = Pace::background(ending);
+        let began = Instant::now().checked_sub(STRETCH).unwrap();
+        // A rest begins a stretch anew.
+        let mut rests = |hurries: bool| {
+            pace.hurry(hurries);
+            pace.since = began;
+            let breathed = pace.breathe();
+            (breathed, pace.since != began)
+        };
+        assert_eq!(rests(true), (Ok(()), false));
+        assert_eq!(rests(false), (Ok(()), true));
+        drop(sends);
+        assert_eq!(rests(true), (Err(Ended), false));
     }
 
     #[test]

@@ -7,7 +7,9 @@
 //!
 //! A venue at its peak has no core to spare for going through everything twice: then a snapshot is
 //! put off until it is quieter, or until so much has come that a start would take too long. One
-//! that stays busy has them taken all the same, one after the other.
+//! that stays busy has them taken all the same, one after the other; and where more comes than this
+//! goes through while it rests as long as it works, it rests no more, or a start would have more to
+//! replay with each.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -38,6 +40,8 @@ const BUSY_RECORDS: u64 = 2_000;
 /// How many times the usual number of records may lie between two snapshots of a busy venue, before
 /// the next is begun: what comes while it is taken is replayed at a start too.
 const PUT_OFF_TIMES_MAX: u64 = 2;
+/// The same from which it goes on without rests.
+const HURRY_TIMES: u64 = 3;
 /// How often it looks whether the running read model has come as far as the matcher was: it is
 /// behind by a block, unless it has halted.
 const FOLDED_LOOKS_MAX: u32 = 100;
@@ -175,6 +179,7 @@ impl Snapshotter {
             let live = self.due.results();
             let since = |before: Sequence| live.through.get().saturating_sub(before.get());
             if is_time(self.every, since(self.last), since(seen)) {
+                self.hurry_after(self.last);
                 self.last = live.through;
                 self.attempt(live);
             }
@@ -205,6 +210,12 @@ impl Snapshotter {
         if let Err(error) = self.folder.retain(sequence) {
             tracing::warn!(%error, "old snapshots could not be removed");
         }
+    }
+
+    /// Rests no more where so much came after a snapshot that a start from it would take too long.
+    fn hurry_after(&mut self, snapshot: Sequence) {
+        let since = self.due.results().through.get().saturating_sub(snapshot.get());
+        self.pace.hurry(hurries(self.every, since));
     }
 
     fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {
@@ -246,8 +257,8 @@ impl Snapshotter {
         mut base: Restored,
         live: Results,
     ) -> Result<(Restored, Head), SnapshotFailure> {
-        let through = live.through;
-        let mut blocks = self.journal.read(base.sequence().next());
+        let (from, through) = (base.sequence(), live.through);
+        let mut blocks = self.journal.read(from.next());
         let head = loop {
             let block = blocks.next().transpose()?.ok_or(SnapshotFailure::NoBlock(through))?;
             let (mut effects, mut records) = (Vec::new(), AppliedRecords::default());
@@ -259,6 +270,7 @@ impl Snapshotter {
             for applied in AppliedBlock::new(effects, records).records() {
                 base.read_model.fold(&applied);
             }
+            self.hurry_after(from);
             self.pace.breathe()?;
             if block.last() >= through {
                 break block.head();
@@ -300,6 +312,11 @@ const fn is_time(every: NonZeroU64, since: u64, lately: u64) -> bool {
     since >= every && (quiet || since >= every.saturating_mul(PUT_OFF_TIMES_MAX))
 }
 
+/// Whether a start from a snapshot after which so many records came would take too long.
+const fn hurries(every: NonZeroU64, since: u64) -> bool {
+    since >= every.get().saturating_mul(HURRY_TIMES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,5 +335,13 @@ mod tests {
         ] {
             assert_eq!(is_time(every, since, lately), taken, "{since} {lately}");
         }
+    }
+
+    /// One that is put off as long as it may be still rests, with half as much to come meanwhile.
+    #[test]
+    fn a_snapshotter_that_falls_behind_hurries() {
+        let every = NonZeroU64::new(10_000).unwrap();
+        let hurry = [20_000, 29_999, 30_000, u64::MAX].map(|since| hurries(every, since));
+        assert_eq!(hurry, [false, false, true, true]);
     }
 }
