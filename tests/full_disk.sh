@@ -45,6 +45,10 @@ DATA, ARCHIVE = DISK + "/venue", DISK + "/archive"
 KEY = "full-disk-operator-key-of-enough-characters"
 PICTURE = "https://assets.example.org/p.png"
 TRADERS = 4
+# The last so many send batches, so that pages of history are put away all the time.
+HASTY = 2
+# Orders before the disk fills: most of what readers ask for is on pages then.
+HISTORY = 10_000
 faults = []
 
 
@@ -61,7 +65,8 @@ class Server:
     def __init__(self):
         self.log = tempfile.TemporaryFile("w+")
         command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", DATA,
-                   "--archive", ARCHIVE, "--snapshot-every", "2000"]
+                   "--archive", ARCHIVE, "--snapshot-every", "2000",
+                   "--rate-writes", "1000000", "--rate-reads", "1000000"]
         env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": KEY}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env)
@@ -153,6 +158,30 @@ def trade(server, market, number, key, placed, cancelled, unfit, refusals, full)
     full.set()
 
 
+def batch(wire, market, number, key, turn, placed):
+    """A batch of bets; the first refusal."""
+    bets = [{"place": bet(market, number, turn + place)} for place in range(100)]
+    status, answer = ask(wire, "POST", "/trading/orders/batch", key, {"operations": bets})
+    if status != 200:
+        return status, answer
+    placed.update({result["order"]["orderId"]: key
+                   for result in answer["results"] if "order" in result})
+    errors = [result["error"] for result in answer["results"] if "error" in result]
+    return (errors[0]["status"], errors[0]) if errors else None
+
+
+def haste(server, market, number, key, placed, refusals, full):
+    """The same in batches."""
+    wire, turn = server.connect(), 0
+    while not full.is_set():
+        turn += 1
+        refused = batch(wire, market, number, key, turn, placed)
+        if refused is not None:
+            refusals.append(refused)
+            break
+    full.set()
+
+
 def fill(server, events, refusals, full):
     """The operator publishes long texts: what fills the disk."""
     wire = server.connect()
@@ -171,9 +200,11 @@ def everything(server, market, keys):
     """What readers see; `None` for each read that is not answered with 200."""
     wire, seen = server.connect(), []
     paths = [(path, key) for key in keys for path in
-             ("/trading/orders", "/trading/positions", "/trading/fills?limit=100",
+             ("/trading/orders", "/trading/positions", "/trading/fills?limit=1000",
+              "/trading/fills?limit=1000&offset=3000", "/account/ledger?limit=1000",
               "/trading/balance")]
-    paths += [(f"/markets/{market}", keys[0]), (f"/markets/{market}/activity", keys[0]),
+    paths += [(f"/markets/{market}", keys[0]), (f"/markets/{market}/activity?limit=1000", keys[0]),
+              (f"/markets/{market}/trades?limit=1000", keys[0]),
               (f"/trading/books/{market}/depth?outcome=yes&levels=50", keys[0]),
               ("/admin/users", KEY), ("/admin/markets", KEY)]
     for path, key in paths:
@@ -191,10 +222,19 @@ def head(server):
 
 def crowd(server, market, keys):
     placed, cancelled, unfit, events, refusals = {}, set(), [], [], []
+    wire = server.connect()
+    for turn in range(HISTORY // 200):
+        for number, key in list(enumerate(keys))[-HASTY:]:
+            refused = batch(wire, market, number, key, turn, placed)
+            assert refused is None, refused
     full = threading.Event()
+    traders = list(enumerate(keys))
     threads = [threading.Thread(target=trade, args=(server, market, number, key, placed,
                                                     cancelled, unfit, refusals, full))
-               for number, key in enumerate(keys)]
+               for number, key in traders[:-HASTY]]
+    threads += [threading.Thread(target=haste, args=(server, market, number, key, placed,
+                                                     refusals, full))
+                for number, key in traders[-HASTY:]]
     threads.append(threading.Thread(target=fill, args=(server, events, refusals, full)))
     for thread in threads:
         thread.start()

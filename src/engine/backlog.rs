@@ -15,11 +15,13 @@ use crate::projection::history::PageKey;
 const GATHER: Duration = Duration::from_millis(100);
 /// Bytes that may wait; whoever puts more stores them himself.
 const WAITING_BYTES_MAX: usize = 4 << 20;
+/// Bytes that are kept here because the store failed.
+const UNSTORED_BYTES_MAX: usize = 64 << 20;
 
 /// Where pages go in the end.
 pub trait Store: Send + Sync + 'static {
-    /// Stores pages, or says somewhere that it could not.
-    fn store(&self, pages: &Pages);
+    /// Stores pages; false if it could not, which it says somewhere.
+    fn store(&self, pages: &Pages) -> bool;
 
     /// Does what the store has put off, on the thread that nobody waits for.
     fn tidy(&self);
@@ -35,6 +37,26 @@ struct Waiting {
     new_bytes: usize,
     /// Read by whoever stores them, without anybody waiting.
     taken: Arc<Pages>,
+    /// Those that could not be stored. A disk that is full stops the venue, and readers go on: they
+    /// find here what it did not take, as far as there is room.
+    unstored: Pages,
+    unstored_bytes: usize,
+}
+
+impl Waiting {
+    /// Notes what became of the pages that were taken.
+    fn stored(&mut self, stored: bool) {
+        for (key, page) in std::mem::take(&mut self.taken).iter() {
+            // Whatever stood there is older.
+            let before = self.unstored.remove(key).map_or(0, |page| page.len());
+            self.unstored_bytes = self.unstored_bytes.saturating_sub(before);
+            let bytes = self.unstored_bytes.saturating_add(page.len());
+            if !stored && bytes <= UNSTORED_BYTES_MAX {
+                self.unstored.insert(*key, page.clone());
+                self.unstored_bytes = bytes;
+            }
+        }
+    }
 }
 
 /// Pages on their way to a store.
@@ -86,10 +108,11 @@ impl<S: Store> Backlog<S> {
         }
     }
 
-    /// A page that is not stored yet.
+    /// A page that is not stored yet, or could not be.
     pub fn get(&self, key: PageKey) -> Option<Vec<u8>> {
         let waiting = self.waiting.lock();
         let page = waiting.new.get(&key).or_else(|| waiting.taken.get(&key));
+        let page = page.or_else(|| waiting.unstored.get(&key));
         page.map(|page| page.to_vec())
     }
 
@@ -102,8 +125,9 @@ impl<S: Store> Backlog<S> {
             waiting.taken = Arc::new(std::mem::take(&mut waiting.new));
             Arc::clone(&waiting.taken)
         };
-        self.store.store(&taken);
-        self.waiting.lock().taken = Arc::default();
+        let stored = self.store.store(&taken);
+        drop(taken);
+        self.waiting.lock().stored(stored);
         drop(turn);
     }
 }
@@ -120,15 +144,21 @@ fn run<S: Store>(told: &Receiver<()>, backlog: &Weak<Backlog<S>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
     use crate::projection::history::Kind;
 
     #[derive(Default)]
-    struct Kept(Mutex<Vec<(PageKey, Vec<u8>)>>);
+    struct Kept(Mutex<Vec<(PageKey, Vec<u8>)>>, AtomicBool);
 
     impl Store for Kept {
-        fn store(&self, pages: &Pages) {
-            self.0.lock().extend(pages.iter().map(|(key, page)| (*key, page.to_vec())));
+        fn store(&self, pages: &Pages) -> bool {
+            let fails = self.1.load(Ordering::Acquire);
+            if !fails {
+                self.0.lock().extend(pages.iter().map(|(key, page)| (*key, page.to_vec())));
+            }
+            !fails
         }
 
         fn tidy(&self) {}
@@ -156,6 +186,42 @@ mod tests {
         let last = |page| stored.iter().rev().find(|(other, _)| *other == key(page));
         assert_eq!(last(1).map(|(_, bytes)| &bytes[..]), Some(&b"c"[..]));
         assert_eq!(last(2).map(|(_, bytes)| &bytes[..]), Some(&b"b"[..]));
+    }
+
+    #[test]
+    fn what_could_not_be_stored_is_found_until_it_is_stored_anew() {
+        let backlog = Backlog::start(Kept::default());
+        let fails = |fails| backlog.store().1.store(fails, Ordering::Release);
+        let put = |number, bytes: &str| {
+            backlog.put(key(number), bytes.into());
+            backlog.drain();
+        };
+        fails(true);
+        put(1, "a");
+        put(2, "b");
+        put(1, "c");
+        assert_eq!(backlog.get(key(1)).as_deref(), Some(b"c".as_slice()));
+        assert_eq!(backlog.get(key(2)).as_deref(), Some(b"b".as_slice()));
+        // The newer page is in the store; the older one must not hide it.
+        fails(false);
+        put(1, "d");
+        assert_eq!((backlog.get(key(1)), backlog.get(key(2))), (None, Some(b"b".to_vec())));
+        assert_eq!(backlog.store().0.lock().as_slice(), [(key(1), b"d".to_vec())]);
+        assert_eq!(backlog.waiting.lock().unstored_bytes, 1);
+    }
+
+    #[test]
+    fn what_could_not_be_stored_is_bounded() {
+        let backlog = Backlog::start(Kept::default());
+        backlog.store().1.store(true, Ordering::Release);
+        let page = vec![0; 1 << 20];
+        for number in 0..2 * (UNSTORED_BYTES_MAX >> 20) as u64 {
+            backlog.put(key(number), page.clone());
+        }
+        backlog.drain();
+        let waiting = backlog.waiting.lock();
+        assert_eq!(waiting.unstored_bytes, UNSTORED_BYTES_MAX);
+        assert_eq!(waiting.unstored.len(), UNSTORED_BYTES_MAX >> 20);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl HistoryStore {
     /// damaged, is taken away and begun anew: the journal has it all.
     ///
     /// # Errors
-    /// No place can be made for it.
+    /// No place can be made for it, or the system does not let its files be read.
     pub fn open(data: &Path) -> Result<HistoryStore, StoreError> {
         HistoryStore::open_paged(data, ROWS_PER_PAGE)
     }
@@ -76,6 +76,8 @@ impl HistoryStore {
             PageStore::remove(data).map_err(removing)?;
         }
         let pages = PageStore::open(data).or_else(|error| {
+            // What the system keeps from whoever starts may be sound.
+            PageStore::readable(data)?;
             tracing::error!(
                 %error, "history cannot be opened; it is made anew from the whole journal"
             );
@@ -176,7 +178,7 @@ impl Kept {
 }
 
 impl Store for Kept {
-    fn store(&self, pages: &backlog::Pages) {
+    fn store(&self, pages: &backlog::Pages) -> bool {
         let pages = pages.iter().map(|(key, page)| (key.bytes(), &**page));
         let put = if self.replaying.load(Ordering::Acquire) {
             self.pages.put_again(pages)
@@ -187,8 +189,12 @@ impl Store for Kept {
             Ok(bytes) => {
                 self.unsynced.fetch_add(bytes, Ordering::AcqRel);
                 self.unwritten.fetch_add(bytes, Ordering::AcqRel);
+                true
             }
-            Err(error) => self.fail(&error),
+            Err(error) => {
+                self.fail(&error);
+                false
+            }
         }
     }
 
@@ -236,6 +242,8 @@ impl Shelf for Backlog<Kept> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // a test may stop
+
+    use std::fs;
 
     use super::*;
     use crate::exchange::digest::StateDigest;
@@ -293,6 +301,20 @@ mod tests {
             history.vouch(&point(4)).unwrap();
             assert!(history.vouches(&point(4)));
         }
+    }
+
+    /// It may be sound, and whoever starts again with it has nothing to replay.
+    #[test]
+    fn history_that_the_system_does_not_let_be_read_is_not_taken_away() {
+        let data = tempfile::tempdir().unwrap();
+        HistoryStore::open(data.path()).unwrap().close();
+        let pages = PageStore::folder(data.path()).join("pages");
+        let kept = pages.with_extension("kept");
+        fs::rename(&pages, &kept).unwrap();
+        fs::create_dir(&pages).unwrap();
+        let error = HistoryStore::open(data.path()).unwrap_err();
+        assert!(error.what.contains(pages.to_str().unwrap()), "{error}");
+        assert!(kept.exists() && pages.exists());
     }
 
     #[test]
