@@ -218,6 +218,7 @@ fn account() -> Vec<Route> {
         read("/account/pnl", statement::pnl),
         read("/account/limits", account::limits),
         read("/account/keys", account_keys::list),
+        read("/account/keys/{keyId}", account_keys::one),
         write(Method::POST, "/account/keys", Required, |call| Box::pin(account_keys::create(call))),
         write(Method::POST, "/account/keys/{keyId}/rotate", Absent, |call| {
             Box::pin(account_keys::rotate(call))

@@ -257,7 +257,6 @@ async fn lists_have_the_shapes_of_the_interface() {
         "id",
         "images",
         "markets",
-        "mutuallyExclusive",
         "subTitles",
         "titles",
         "updatedAt",

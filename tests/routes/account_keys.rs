@@ -1,5 +1,7 @@
 //! `/account/keys`: the caller's own keys, never beyond what the caller's key may do.
 
+use std::thread;
+
 use serde_json::{Value, json};
 
 use super::client::{Client, bare};
@@ -18,6 +20,8 @@ fn give(venue: &Venue, with: &Client, scope: &str) -> (Client, String) {
     assert_eq!(made.json["scope"], scope);
     let place = format!("/api/v1/account/keys/{}", made.text("keyId"));
     assert_eq!(made.header("location"), place);
+    let one = with.get(&place["/api/v1".len()..]).ok(&shapes::own_key());
+    assert_eq!((&one["keyId"], &one["scope"]), (&made.json["keyId"], &json!(scope)));
     (venue.client(&made.text("key")), made.text("keyId"))
 }
 
@@ -47,6 +51,7 @@ fn a_trader_gives_lists_and_takes_keys_of_their_own() {
     assert!(!answer.written().contains(&laptop.key), "{answer:?}");
     // Another user's keys are neither seen nor taken.
     assert_eq!(listed(&bob.client).len(), 1);
+    bob.client.get(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
     bob.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
     bob.client
         .post(&format!("/account/keys/{id}/rotate"), &json!({}))
@@ -54,11 +59,30 @@ fn a_trader_gives_lists_and_takes_keys_of_their_own() {
     assert_eq!(ann.client.delete(&format!("/account/keys/{id}")).status, 204);
     laptop.get("/trading/balance").refused(401, "INVALID_API_KEY");
     assert!(listed(&ann.client)[1]["revokedAt"].is_string());
+    assert_eq!(ann.get(&format!("/account/keys/{id}")).json, listed(&ann.client)[1]);
     ann.client.delete(&format!("/account/keys/{id}")).refused(404, "KEY_NOT_FOUND");
     // A key may take itself away, as one that was lost should.
     let own = listed(&ann.client)[0]["keyId"].as_str().unwrap().to_owned();
     assert_eq!(ann.client.delete(&format!("/account/keys/{own}")).status, 204);
     ann.get("/account/keys").refused(401, "INVALID_API_KEY");
+}
+
+/// Of many who replace one key at once, one has a new one, and no other is left behind.
+#[test]
+fn a_key_is_replaced_once() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let (_, id) = give(&venue, &ann.client, "trade");
+    let rotate = format!("/account/keys/{id}/rotate");
+    let answers: Vec<u16> = thread::scope(|scope| {
+        let asking = || venue.client(&ann.client.key).post(&rotate, &json!({})).status;
+        let asking: Vec<_> = (0..8).map(|_| scope.spawn(asking)).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    let count = |status: u16| answers.iter().filter(|answer| **answer == status).count();
+    assert_eq!((count(201), count(404)), (1, 7), "{answers:?}");
+    let keys = listed(&ann.client);
+    assert_eq!(keys.iter().filter(|key| key["revokedAt"].is_null()).count(), 2, "{keys:?}");
 }
 
 #[test]

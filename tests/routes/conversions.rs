@@ -233,8 +233,6 @@ fn an_event_says_what_its_field_costs() {
     assert_eq!(show()["field"], json!({"bestBid": null, "bestAsk": null}));
     sky.venue.settle(&sky.markets[0], "no");
     assert_eq!(show()["field"], json!({"bestBid": "0.45", "bestAsk": "0.63"}));
-    let list = sky.ann.get("/events/public/list").json;
-    assert_eq!(list["events"][0]["mutuallyExclusive"], true);
     let plain = sky.venue.event(&json!({}));
     let plain = sky.venue.operator.get(&format!("/events/{plain}"));
     let plain = plain.ok(&shapes::event_detail());

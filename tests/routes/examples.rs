@@ -297,6 +297,7 @@ fn watch(scene: &mut Scene, ann: &Trader) {
     let key = scene.show("rotateKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
     scene.show("revokeKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
     scene.show("listKeys", ann, &[], "", Value::Null);
+    scene.show("getKey", ann, &[key["keyId"].as_str().unwrap()], "", Value::Null);
     scene.show("sendHeartbeat", ann, &[], "", json!({"timeoutSeconds": 30}));
     scene.show("getHeartbeat", ann, &[], "", Value::Null);
     scene.show("setVenueMode", &op, &[], "", json!({"mode": "normal"}));

@@ -32,7 +32,7 @@ const PATHS: [(&str, &[&str]); 53] = [
     ("/leaderboard", &["GET"]),
     ("/account/limits", &["GET"]),
     ("/account/keys", &["GET", "POST"]),
-    ("/account/keys/{id}", &["DELETE"]),
+    ("/account/keys/{id}", &["GET", "DELETE"]),
     ("/account/keys/{id}/rotate", &["POST"]),
     ("/trading/heartbeat", &["GET", "POST"]),
     ("/admin/venue/mode", &["GET", "POST"]),

@@ -104,7 +104,6 @@ pub fn event() -> Shape {
         ("descriptions", localized()),
         ("images", list(Url)),
         ("highlighted", Bool),
-        ("mutuallyExclusive", Bool),
         ("markets", list(market)),
         ("createdAt", Moment),
         ("updatedAt", Moment),
@@ -116,6 +115,7 @@ pub fn event_detail() -> Shape {
     wider(
         event(),
         [
+            ("mutuallyExclusive", Bool),
             ("categories", list(category())),
             ("categoryIds", list(Uuid)),
             ("publishedAt", nullable(Moment)),

@@ -272,7 +272,6 @@ pub struct EventJson {
     descriptions: EventText,
     images: Shared<EventDraft, [String]>,
     highlighted: bool,
-    mutually_exclusive: bool,
     markets: Vec<EventMarketJson>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -288,7 +287,6 @@ impl EventJson {
             descriptions: Shared::new(&row.draft, |draft| &draft.descriptions),
             images: Shared::new(&row.draft, |draft| &draft.images),
             highlighted: row.draft.highlighted,
-            mutually_exclusive: row.draft.mutually_exclusive,
             markets: markets.iter().map(|market| EventMarketJson::of(view, market)).collect(),
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
@@ -316,6 +314,7 @@ impl From<FieldQuote> for FieldJson {
 pub struct EventDetailJson {
     #[serde(flatten)]
     event: EventJson,
+    mutually_exclusive: bool,
     categories: Vec<CategoryJson>,
     category_ids: Vec<Text<CategoryId>>,
     published_at: Option<Timestamp>,
@@ -327,6 +326,7 @@ impl EventDetailJson {
     pub fn of(view: &ReadModel, row: &EventRow, markets: &[&MarketRow]) -> EventDetailJson {
         EventDetailJson {
             event: EventJson::of(view, row, markets),
+            mutually_exclusive: row.draft.mutually_exclusive,
             categories: categories(view, &row.draft.categories),
             category_ids: category_ids(view, &row.draft.categories),
             published_at: row.published_at.map(Timestamp),
