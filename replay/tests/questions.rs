@@ -283,6 +283,44 @@ fn pairs_that_merge_are_explained() {
     }
 }
 
+/// Three at one price, cancelled by one record, and an order that is filled whole or not at all,
+/// with its owner's own in the way.
+const TOGETHER: &str = "venue USD
+user ann
+user bob
+deposit ann 100.00
+deposit bob 100.00
+market rain
+publish rain
+ann buy yes 0.40 x1
+bob buy yes 0.40 x2
+ann buy yes 0.40 x4
+bob sell yes 0.60 x3
+ann sell yes 0.70 x2
+bob sell yes 0.80 x5
+ann buy yes 0.80 x8 fok
+ann buy yes 0.30 x1
+bob buy yes 0.30 x1
+ann cancel ?15
+close rain
+";
+
+#[test]
+fn orders_that_end_together_had_each_other_ahead() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = journal(dir.path(), "together", TOGETHER);
+    // The lines of the text are broken anywhere.
+    let says = |order: &str| told("explain", &file, order).1.replace("\n    ", " ");
+    let (first, last, whole) = (says("8"), says("10"), says("14"));
+    assert!(first.contains("It was then first in the queue at its price."), "{first}");
+    assert!(last.contains("2 orders with 3 contracts were still ahead of it."), "{last}");
+    // Whoever was ahead had been cancelled before.
+    assert!(says("16").contains("It was then first in the queue at its price."));
+    let stopped = "it could have traded 3 contracts, up to its owner's own order of record 12, at \
+                   0.70, which it was not to trade with nor to pass.";
+    assert!(whole.contains(stopped), "{whole}");
+}
+
 #[test]
 fn a_repeated_request_is_no_order() {
     let dir = tempfile::tempdir().unwrap();

@@ -52,6 +52,8 @@ pub struct Queue {
     pub cancelled: u64,
     /// How many left it for another place.
     pub moved: u64,
+    /// Those that left it cancelled in the record at hand.
+    left: Crowd,
 }
 
 impl Queue {
@@ -91,6 +93,21 @@ impl Queue {
         self.others.iter().try_fold(Crowd::default(), |crowd, other| crowd.and(other.remaining))
     }
 
+    /// A record begins.
+    pub fn begin_record(&mut self) {
+        self.left = Crowd::default();
+    }
+
+    /// All of it, with those that the record at hand has cancelled: one record may cancel orders
+    /// one after the other, and none of them was first for that.
+    pub fn crowd_before_cancels(&self) -> Result<Crowd, Broken> {
+        let Crowd { orders, lots } = self.crowd()?;
+        Ok(Crowd {
+            orders: orders.saturating_add(self.left.orders),
+            lots: lots.plus(self.left.lots)?,
+        })
+    }
+
     /// What stands at one price of it.
     pub fn crowd_at(&self, price: Tick) -> Result<Crowd, Broken> {
         let there = self.others.iter().filter(|other| other.price == price);
@@ -98,43 +115,51 @@ impl Queue {
     }
 
     /// What of it an order could trade with: nothing expired, and of its owner's own orders what
-    /// its self-trade mode says.
-    pub fn tradable(&self, terms: &PlaceOrder) -> Result<Lots, Broken> {
+    /// its self-trade mode says; and the own order behind which it could not go.
+    pub fn tradable(&self, terms: &PlaceOrder) -> Result<(Lots, Option<Other>), Broken> {
         let mut found = Lots::ZERO;
         for other in self.others.iter().filter(|other| !other.expired) {
             match (other.user == terms.user, terms.self_trade) {
                 (false, _) => found = found.plus(other.remaining)?,
                 (true, SelfTradePrevention::CancelMaker) => {}
-                (true, _) => break,
+                (true, SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth) => {
+                    return Ok((found, Some(*other)));
+                }
             }
         }
-        Ok(found)
+        Ok((found, None))
     }
 
     /// Takes an effect in: orders of the queue shrink and leave.
-    pub fn follow(&mut self, effect: &Effect) {
+    pub fn follow(&mut self, effect: &Effect) -> Result<(), Broken> {
         let (order, left) = match effect {
             Effect::TradeMade(trade) => (trade.maker.order, trade.maker.remaining),
             Effect::OrderCancelled { order, rested: true, .. } => (*order, Lots::ZERO),
             Effect::OrderAmended { order, remaining, kept_place, .. } => {
                 (*order, if *kept_place { *remaining } else { Lots::ZERO })
             }
-            _ => return,
+            _ => return Ok(()),
         };
-        let Some(index) = self.others.iter().position(|other| other.no == order) else { return };
+        let Some(index) = self.others.iter().position(|other| other.no == order) else {
+            return Ok(());
+        };
         if !left.is_zero() {
             if let Some(other) = self.others.get_mut(index) {
                 other.remaining = left;
             }
-            return;
+            return Ok(());
         }
-        self.others.remove(index);
+        let gone = self.others.remove(index);
         let count = match effect {
             Effect::TradeMade(_) => &mut self.filled,
-            Effect::OrderCancelled { .. } => &mut self.cancelled,
+            Effect::OrderCancelled { .. } => {
+                self.left = self.left.and(gone.remaining)?;
+                &mut self.cancelled
+            }
             _ => &mut self.moved,
         };
         *count = count.saturating_add(1);
+        Ok(())
     }
 }
 
@@ -260,5 +285,13 @@ impl Life {
         let worded = self.terms.wording.yes_price(price);
         self.cost = self.cost.plus(worded.times(quantity)?)?;
         Ok(Moved { part, paid, received, returned, fee: charge.fee()? })
+    }
+}
+
+/// Whether a price is better than another for orders of this direction.
+pub fn better(direction: Direction, price: Tick, than: Tick) -> bool {
+    match direction {
+        Direction::Up => price > than,
+        Direction::Down => price < than,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Command, Direction, PlaceOrder, Record};
+use openoutcry::exchange::command::{Command, PlaceOrder, Record};
 use openoutcry::exchange::effect::{CancelReason, Effect};
 use openoutcry::exchange::fees::Fees;
 use openoutcry::exchange::ids::{OrderId, OrderNo, UserNo};
@@ -11,14 +11,14 @@ use openoutcry::exchange::ledger::{Purse, Terms};
 use openoutcry::exchange::lifecycle::MarketStatus;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::reject::Reject;
-use openoutcry::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
+use openoutcry::exchange::units::{Lots, Money, Sequence, TimeMs};
 use serde_json::{Value, json};
 
-use super::life::{Crowd, Life, Queue, killed};
+use super::life::{Crowd, Life, Queue, better, killed};
 use super::pairs::Hands;
 use super::words::{
-    a_side, backing, changed, conditions, contracts, ending, place_in_queue, still_ahead,
-    translation, wish,
+    a_side, backing, changed, conditions, contracts, could_have, ending, place_in_queue,
+    still_ahead, translation, wish,
 };
 use crate::answer::Failure;
 use crate::moment::elapsed;
@@ -73,6 +73,9 @@ pub struct Story {
 
 impl Listener for Story {
     fn before(&mut self, exchange: &Exchange, record: &Record) -> Result<(), Failure> {
+        if let Some(life) = &mut self.life {
+            life.ahead.begin_record();
+        }
         match &record.command {
             Command::PlaceOrder(terms) if record.sequence == self.no.0 => {
                 let limit = terms.wording.yes_price(terms.price);
@@ -198,7 +201,7 @@ impl Story {
                 self.accepted = true;
                 self.id = Some(self.no.id(record.time));
                 text.extend([if killed(effects) {
-                    format!(" It passed every check: its owner had the {needs} that it needed.")
+                    format!(" It passed every check; {needs} would have backed it.")
                 } else {
                     format!(
                         " It was accepted and backed by {needs}, set aside at once so that every \
@@ -279,8 +282,8 @@ impl Story {
             }
             _ => {}
         }
-        life.ahead.follow(effect);
-        self.facing.follow(effect);
+        life.ahead.follow(effect)?;
+        self.facing.follow(effect)?;
         self.life = Some(life);
         Ok(())
     }
@@ -337,7 +340,7 @@ impl Story {
         let (from, to) = (wording.yes_price(life.limit), wording.yes_price(*price));
         let changed = changed((from, to), (life.quantity, *quantity));
         let mut text = format!(
-            "Its owner {changed}; {remaining} of {} were still to be filled.",
+            "Its owner {changed}; of {} there remained {remaining} to be filled.",
             contracts(*quantity)
         );
         if let Some(purse) = &mut self.purse {
@@ -384,7 +387,7 @@ impl Story {
     ) -> Result<(), Failure> {
         let mut text = ending(life, reason, rested, record);
         if rested {
-            let ahead = still_ahead(life.ahead.crowd()?);
+            let ahead = still_ahead(life.ahead.crowd_before_cancels()?);
             let stood = elapsed(life.rested_at, record.time);
             text.extend([format!(" It had stood for {stood} where it was. {ahead}")]);
         }
@@ -392,8 +395,7 @@ impl Story {
             self.hands.freed();
         }
         if reason == CancelReason::FokNotFillable {
-            let found = self.facing.tradable(&life.terms)?;
-            text.extend([format!(" Within its limit it could have traded {}.", contracts(found))]);
+            text.extend([could_have(self.facing.tradable(&life.terms)?)]);
         }
         if let (CancelReason::SelfTrade, false, Some(own)) =
             (reason, rested, self.facing.others.first().filter(|o| o.user == life.terms.user))
@@ -432,13 +434,5 @@ impl Story {
             _ => return,
         };
         self.tell(record, "MARKET", text.to_owned(), json!({ "status": to.name() }));
-    }
-}
-
-/// Whether a price is better than another for orders of this direction.
-pub fn better(direction: Direction, price: Tick, than: Tick) -> bool {
-    match direction {
-        Direction::Up => price > than,
-        Direction::Down => price < than,
     }
 }

@@ -7,8 +7,8 @@ use openoutcry::exchange::ids::TradeId;
 use openoutcry::exchange::units::Lots;
 use serde_json::json;
 
-use super::life::Life;
-use super::story::{Story, better};
+use super::life::{Life, better};
+use super::story::Story;
 use super::words::{
     at_price, contracts, first_of, left, money, side_of_book, spoken_limit, turn_came,
 };

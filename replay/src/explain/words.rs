@@ -9,7 +9,7 @@ use openoutcry::exchange::invariant::Broken;
 use openoutcry::exchange::orders::Backing;
 use openoutcry::exchange::units::{Lots, Money, Tick};
 
-use super::life::{Crowd, Life, Moved, Queue};
+use super::life::{Crowd, Life, Moved, Other, Queue};
 use crate::moment::when;
 use crate::register::spoken;
 
@@ -344,6 +344,19 @@ pub fn ending(life: &Life, reason: CancelReason, rested: bool, record: &Record) 
             "The operator voided the market, which cancels every order in it.".to_owned()
         }
     }
+}
+
+/// What an order that was not filled whole could have traded, and its owner's own order that it
+/// could not go past.
+pub fn could_have((found, own): (Lots, Option<Other>)) -> String {
+    let behind = own.map_or_else(String::new, |own| {
+        format!(
+            ", up to its owner's own order of record {}, at {}, which it was not to trade with nor \
+             to pass",
+            own.no.0, own.price
+        )
+    });
+    format!(" Within its limit it could have traded {}{behind}.", contracts(found))
 }
 
 /// What is still ahead.

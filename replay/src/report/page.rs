@@ -207,13 +207,20 @@ fn best(bids: &[Level], asks: &[Level]) -> String {
     let side = |side: &[Level], one: &str| match side.first() {
         None => format!("no {one}s"),
         Some(level) => format!(
-            "best {one} {}; in all {} contracts in {} orders",
+            "best {one} {}; in all {} in {}",
             level.price,
-            grouped(all(side)),
-            grouped(orders(side))
+            counted(all(side), "contract"),
+            counted(orders(side), "order")
         ),
     };
     format!("Bids: {}. Asks: {}.", side(bids, "bid"), side(asks, "ask"))
+}
+
+/// `1 order`, `2 orders`.
+fn counted(count: impl fmt::Display, what: &str) -> String {
+    let count = grouped(count);
+    let s = if count == "1" { "" } else { "s" };
+    format!("{count} {what}{s}")
 }
 
 fn levels(out: &mut impl Write, bids: &[Level], asks: &[Level]) -> io::Result<()> {
@@ -229,7 +236,8 @@ fn levels(out: &mut impl Write, bids: &[Level], asks: &[Level]) -> io::Result<()
         ("contracts", true),
         ("orders", true),
     ];
-    open_table(out, &format!("The {rows} best prices"), &headings, "")?;
+    let caption = if rows == 1 { "The best price" } else { "The best prices" };
+    open_table(out, caption, &headings, "")?;
     for row in 0..rows {
         let cells = |level: Option<&Level>| {
             level.map_or_else(Default::default, |level| {
@@ -334,11 +342,11 @@ const FILL_HEADINGS: [(&str, bool); 12] = [
     ("yes", true),
     ("contracts", true),
     ("taker", false),
-    ("wanted to", false),
+    ("side", false),
     ("order", true),
     ("fee", true),
     ("maker", false),
-    ("wanted to", false),
+    ("side", false),
     ("order", true),
     ("fee", true),
 ];
