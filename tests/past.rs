@@ -160,6 +160,8 @@ fn no_question_replays_more_than_it_may() {
     // From what was asked last, not from the start.
     assert_eq!(story.ask(&past, after(20)), Ok((20, story.state(20))));
     assert_eq!(story.ask(&past, after(31)), Err(PastError::OutOfReach(11)));
+    // Nor does one that is too far take away where nearer ones begin.
+    assert_eq!(story.ask(&past, after(25)), Ok((25, story.state(25))));
     assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
 }
 

@@ -48,32 +48,40 @@ pub struct OutcomeTexts {
 pub fn outcomes(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<OutcomeTexts> {
     let elements = array(faults, field, json, 2)?;
     let count = elements.len();
-    let (mut yes, mut no, mut whole) = (None, None, true);
+    // Whether they are there, and their texts as far as those are right.
+    let (mut yes, mut no) = (None, None);
     for (index, element) in elements.into_iter().enumerate() {
         let place = format!("{field}[{index}]");
-        match outcome(faults, &place, element) {
-            Some((Outcome::Yes, text)) if yes.is_none() => yes = Some(text),
-            Some((Outcome::No, text)) if no.is_none() => no = Some(text),
-            Some(_) => {
-                let fault = Fault::new(FieldCode::Repeated, "is there already");
-                faults.note(&format!("{place}.id"), fault);
-                whole = false;
-            }
-            None => whole = false,
+        let (id, words) = outcome(faults, &place, element);
+        let there = match id {
+            Some(Outcome::Yes) => &mut yes,
+            Some(Outcome::No) => &mut no,
+            None => continue,
+        };
+        if there.is_some() {
+            let fault = Fault::new(FieldCode::Repeated, "is there already");
+            faults.note(&format!("{place}.id"), fault);
+        } else {
+            *there = Some(words);
         }
     }
-    if whole && count < 2 {
+    if count < 2 {
         faults.note(field, Fault::new(FieldCode::OutOfBounds, "must be the outcomes yes and no"));
     }
-    Some(OutcomeTexts { yes: yes?, no: no? })
+    Some(OutcomeTexts { yes: yes??, no: no?? })
 }
 
-fn outcome(faults: &mut Faults, place: &str, json: Json<'_>) -> Option<(Outcome, Localized)> {
-    let mut fields = Fields::open(faults, place, json)?;
+/// What can be read of an outcome: one part may be wrong and the other right.
+fn outcome(
+    faults: &mut Faults,
+    place: &str,
+    json: Json<'_>,
+) -> (Option<Outcome>, Option<Localized>) {
+    let Some(mut fields) = Fields::open(faults, place, json) else { return (None, None) };
     let id = fields.required(faults, "id", text(parse::outcome));
     let words = fields.required(faults, "text", localized(outcome_text));
     fields.close(faults);
-    id.zip(words)
+    (id, words)
 }
 
 fn outcome_text(text: &str) -> Read<String> {
@@ -109,7 +117,8 @@ mod tests {
         assert_eq!(read(&body(&["yes"])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
         assert_eq!(read(&body(&[])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
         assert_eq!(read(&body(&["yes", "no", "no"])).unwrap_err(), ["outcomes OUT_OF_BOUNDS"]);
-        assert_eq!(read(&body(&["maybe"])).unwrap_err(), ["outcomes[0].id INVALID_VALUE"]);
+        let both = ["outcomes[0].id INVALID_VALUE", "outcomes OUT_OF_BOUNDS"];
+        assert_eq!(read(&body(&["maybe"])).unwrap_err(), both);
     }
 
     #[test]
@@ -117,5 +126,12 @@ mod tests {
         let body = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}},{"id":"no"}]}"#;
         let errors = read(body).unwrap_err();
         assert_eq!(errors, ["outcomes[0].text.es REQUIRED", "outcomes[1].text REQUIRED"]);
+        // And hides nothing else.
+        let half = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}}]}"#;
+        let named = ["outcomes[0].text.es REQUIRED", "outcomes OUT_OF_BOUNDS"];
+        assert_eq!(read(half).unwrap_err(), named);
+        let twice = r#"{"outcomes":[{"id":"yes","text":{"pt":"a","en":"b"}},{"id":"yes"}]}"#;
+        let errors = read(twice).unwrap_err();
+        assert!(errors.contains(&"outcomes[1].id REPEATED".to_owned()), "{errors:?}");
     }
 }

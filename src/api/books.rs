@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Call, market_no, public_market};
+use super::call::{Call, public_market};
 use super::kept::Book;
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
@@ -83,7 +83,7 @@ fn printed_book(asked: &Asked, levels: &BookLevels) -> Result<Vec<u8>, Problem> 
 
 /// The snapshot of a past moment is that of the record it shows, whenever it is taken.
 async fn then(call: &Call, asked: Asked, moment: Moment) -> Result<Reply, Problem> {
-    let (_, market) = call.look(|view| market_no(view, asked.market))?;
+    let (_, market) = call.look(|view| Ok(public_market(view, asked.market)?.no))?;
     let levels = asked.levels;
     let past = call.past();
     let seen = past.ask(moment, move |past| {

@@ -27,8 +27,8 @@ pub const DISPUTE_WINDOW_SECONDS_MAX: u32 = 365 * 24 * 60 * 60;
 /// operations. Categories and the markets of one event are made by operators, one request each.
 pub const REVOKED_KEYS_SHOWN: usize = 1000;
 
-/// Room that the journal has for a record.
-const RECORD_BYTES_MAX: usize = 48 * 1024;
+/// Room for a record of texts; `journal/block.rs` sees to it that the journal has it.
+const TEXTS_BYTES_MAX: usize = 48 * 1024;
 /// Room left for numbers, lengths and the record's head.
 const OVERHEAD_BYTES: usize = 1024;
 const LANGUAGES: usize = 3;
@@ -39,5 +39,5 @@ const MARKET_BYTES: usize = LANGUAGES * (TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX
 const EVENT_BYTES: usize =
     LANGUAGES * (2 * TITLE_BYTES_MAX + DESCRIPTION_BYTES_MAX) + IMAGES_MAX * URL_BYTES_MAX;
 
-const _: () = assert!(MARKET_BYTES + OVERHEAD_BYTES < RECORD_BYTES_MAX);
-const _: () = assert!(EVENT_BYTES + OVERHEAD_BYTES < RECORD_BYTES_MAX);
+const _: () = assert!(MARKET_BYTES + OVERHEAD_BYTES < TEXTS_BYTES_MAX);
+const _: () = assert!(EVENT_BYTES + OVERHEAD_BYTES < TEXTS_BYTES_MAX);

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use parking_lot::RwLockReadGuard;
 
-use super::call::{Call, market_no, user_no};
+use super::call::{Call, public_market, user_no};
 use super::problem::Problem;
 use crate::exchange::ids::{MarketId, MarketNo, UserId, UserNo};
 use crate::projection::ReadModel;
@@ -28,9 +28,9 @@ impl<'a> Glance<'a> {
         self.call.caller.user
     }
 
-    /// The number of any market, drafts too.
+    /// The number of a market that the public may see, as it may ever after.
     pub fn market_no(&self, id: MarketId) -> Result<MarketNo, Problem> {
-        let look = || self.look(|view| market_no(view, id));
+        let look = || self.look(|view| Ok(public_market(view, id)?.no));
         self.call.behind.directory.market(id, look)
     }
 

@@ -434,9 +434,20 @@ impl From<Refusal> for Problem {
                      may cost; try less"
                 ),
             ),
-            Refusal::JournalUnavailable(_) => Problem::new(
+            Refusal::JournalUnavailable(reason) => Problem::new(
                 Kind::JournalUnavailable,
-                "the journal cannot be written; nothing was accepted",
+                match reason {
+                    HaltReason::JournalFailed | HaltReason::JournalUnknown => {
+                        "the journal cannot be written; nothing was accepted"
+                    }
+                    HaltReason::StateBroken(_)
+                    | HaltReason::ResultsDiffer(_)
+                    | HaltReason::ReadModelBroken
+                    | HaltReason::ThreadDied(_) => {
+                        "the exchange found a fault in itself and journals nothing more; nothing \
+                         was accepted"
+                    }
+                },
             ),
             Refusal::OutcomeUnknown(_) => Problem::new(
                 Kind::OutcomeUnknown,
@@ -523,6 +534,10 @@ mod tests {
             (refused.kind.status(), "OUTCOME_UNKNOWN")
         );
         assert!(refused.detail.contains("nothing was accepted"));
+        assert!(refused.detail.contains("journal cannot be written"));
+        let own = Problem::from(Refusal::JournalUnavailable(HaltReason::ReadModelBroken));
+        assert!(own.detail.contains("nothing was accepted"), "{}", own.detail);
+        assert!(!own.detail.contains("cannot be written"), "{}", own.detail);
         assert!(!unknown.detail.contains("nothing was accepted"), "{}", unknown.detail);
     }
 }

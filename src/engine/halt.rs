@@ -77,7 +77,7 @@ impl Halt {
     pub fn halt(&self, reason: HaltReason) {
         let live = self.live.load(Ordering::Acquire);
         if self.reason.set(reason).is_ok() && live {
-            tracing::error!(%reason, "intake is closed until a restart; reads go on");
+            tell(reason);
         }
     }
 
@@ -92,9 +92,12 @@ impl Halt {
         self.reason.get().copied()
     }
 
-    /// Says that commands are taken from now on.
+    /// Says that commands are taken from now on; tells of what halted it just before.
     pub fn go_live(&self) {
         self.live.store(true, Ordering::Release);
+        if let Some(reason) = self.reason() {
+            tell(reason);
+        }
     }
 
     /// Says that the engine is about to end in good order.
@@ -116,6 +119,10 @@ impl Halt {
             None => Refusal::OutcomeUnknown(HaltReason::ThreadDied("engine")),
         }
     }
+}
+
+fn tell(reason: HaltReason) {
+    tracing::error!(%reason, "intake is closed until a restart; reads go on");
 }
 
 #[cfg(test)]

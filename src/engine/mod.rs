@@ -63,8 +63,8 @@ pub const INTAKE_MAX: usize = 8_192;
 /// blocks it answers one of them at most while commands are waiting.
 pub const TRIALS_MAX: usize = 256;
 
-/// Most resting orders that a trial may meet: everybody waits for it, and unlike the command it can
-/// be asked again and again, since it uses nothing up.
+/// Most resting orders that a trial may meet: everybody waits for it, and it can be asked again and
+/// again, since it uses nothing up.
 pub const TRIAL_MEETS_MAX: usize = 1000;
 
 /// A caller's handle on a running engine. Clones share it.

@@ -328,7 +328,12 @@ impl Archive {
         let after = kept.as_ref().map_or(Sequence::ZERO, Rebuilt::sequence);
         let begun = self.nearest(after, target).or(kept).unwrap_or_default();
         let records = target.get().saturating_sub(begun.sequence().get());
-        if records > self.bounds.records { Err(PastError::OutOfReach(records)) } else { Ok(begun) }
+        if records > self.bounds.records {
+            // Nearer questions go on from it.
+            self.kept.lock().get_or_insert(begun);
+            return Err(PastError::OutOfReach(records));
+        }
+        Ok(begun)
     }
 
     /// The latest state on disk that is later than `after` and not later than `target`.

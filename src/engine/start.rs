@@ -1,4 +1,4 @@
-//! Starting and stopping: the only place that makes threads.
+//! Starting and stopping: the engine's threads are made and ended here.
 
 use std::convert::Infallible;
 use std::num::NonZeroU64;
@@ -351,11 +351,6 @@ impl Running {
             })?;
         self.archiving = Some(Archiving { board, going_on, archiver });
         Ok(())
-    }
-
-    /// How far the archive is, for whoever shows it; `None` if there is none.
-    pub fn archive_board(&self) -> Option<Arc<ArchiveBoard>> {
-        self.archiving.as_ref().map(|archiving| Arc::clone(&archiving.board))
     }
 
     /// Ends the engine: what was taken in is made durable, applied, answered and archived first.

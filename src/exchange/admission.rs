@@ -1,6 +1,7 @@
 //! What an order must pass before anything happens: every check of semantics 4 and 5, in order of
 //! precedence. Nothing changes here.
 
+use super::book::Level;
 use super::command::{Direction, PlaceOrder, SelfTradePrevention, TimeInForce};
 use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
@@ -73,6 +74,15 @@ impl Exchange {
     /// everything but its owner's orders counts, else nothing behind the first of them.
     pub(super) fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let wanted = order.backing.remaining()?;
+        // An order that is killed uses nothing up and may be asked again and again: mostly its
+        // levels say so, and no queue is gone through.
+        let mut stands = Lots::ZERO;
+        for (_, level) in self.reachable_levels(order)? {
+            stands = stands.plus(level.quantity)?;
+        }
+        if stands < wanted {
+            return Ok(false);
+        }
         let mut found = Lots::ZERO;
         for slot in self.reachable(order)? {
             let maker = self.orders.get(slot)?;
@@ -99,14 +109,23 @@ impl Exchange {
         order: &Order,
     ) -> Result<impl Iterator<Item = Slot> + '_, Broken> {
         let book = &self.market_state(order.market)?.book;
+        let side = order.direction().opposite();
+        let levels = self.reachable_levels(order)?;
+        Ok(levels.flat_map(move |(tick, _)| book.queue(&self.orders, side, tick)))
+    }
+
+    /// The price levels that an order's limit reaches, the best first.
+    fn reachable_levels(
+        &self,
+        order: &Order,
+    ) -> Result<impl Iterator<Item = (Tick, Level)> + '_, Broken> {
+        let book = &self.market_state(order.market)?.book;
         let (direction, limit) = (order.direction(), order.price);
-        let side = direction.opposite();
-        let within = move |tick: &Tick| match direction {
+        let within = move |(tick, _): &(Tick, Level)| match direction {
             Direction::Up => *tick <= limit,
             Direction::Down => *tick >= limit,
         };
-        let prices = book.levels(side).map(|(tick, _)| tick).take_while(within);
-        Ok(prices.flat_map(move |tick| book.queue(&self.orders, side, tick)))
+        Ok(book.levels(direction.opposite()).take_while(within))
     }
 
     /// A resting order of this user. The exchange keeps no memory of orders that no longer stand

@@ -97,14 +97,6 @@ impl Wording {
             Outcome::No => price.complement(),
         }
     }
-
-    /// The outcome betted on: the one bought, or the other than the one sold (semantics 6).
-    pub const fn betted_on(self) -> Outcome {
-        match self.side {
-            Side::Buy => self.outcome,
-            Side::Sell => self.outcome.other(),
-        }
-    }
 }
 
 /// How long an order stands (interface 4.5).

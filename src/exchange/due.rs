@@ -74,7 +74,7 @@ impl Exchange {
                 Due::Expiry(order) => {
                     let slot = self.orders.find(order).ok_or(Broken::Dangling)?;
                     let expired = self.orders.get(slot)?;
-                    self.withdraw(slot, &expired, CancelReason::Expired, effects)?;
+                    self.take_off(slot, &expired, CancelReason::Expired, effects)?;
                 }
                 Due::Deadline(market) => self.pull(market, Trigger::Close, at, effects)?,
                 Due::WindowEnd(market) => self.pull(market, Trigger::Settle, at, effects)?,

@@ -198,7 +198,7 @@ impl Exchange {
         self.finish_incoming(order, stopped, effects)
     }
 
-    /// Cancels a resting order.
+    /// Takes a cancelled order off its book.
     pub(super) fn cancel_order(
         &mut self,
         user: UserNo,
@@ -251,7 +251,7 @@ impl Exchange {
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
             if let Some(reason) = self.gone(&maker, at.time)? {
-                self.withdraw(slot, &maker, reason, effects)?;
+                self.take_off(slot, &maker, reason, effects)?;
                 continue;
             }
             if maker.user != taker.user {
@@ -262,10 +262,10 @@ impl Exchange {
             match taker.self_trade {
                 SelfTradePrevention::CancelTaker => return Ok(Some(CancelReason::SelfTrade)),
                 SelfTradePrevention::CancelMaker => {
-                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
+                    self.take_off(slot, &maker, CancelReason::SelfTrade, effects)?;
                 }
                 SelfTradePrevention::CancelBoth => {
-                    self.withdraw(slot, &maker, CancelReason::SelfTrade, effects)?;
+                    self.take_off(slot, &maker, CancelReason::SelfTrade, effects)?;
                     return Ok(Some(CancelReason::SelfTrade));
                 }
             }
@@ -361,8 +361,8 @@ impl Exchange {
         }
     }
 
-    /// Cancels a resting order.
-    pub(super) fn withdraw(
+    /// Takes a cancelled order off its book.
+    pub(super) fn take_off(
         &mut self,
         slot: Slot,
         order: &Order,
@@ -384,7 +384,7 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
         let due = self.gone(&order, at.time)?;
-        self.withdraw(slot, &order, due.unwrap_or(reason), effects)
+        self.take_off(slot, &order, due.unwrap_or(reason), effects)
     }
 
     /// Takes an order off its book, out of the pool and off the schedule.

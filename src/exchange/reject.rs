@@ -1,13 +1,15 @@
 //! Why not: the refusals, with their stable codes, in order of precedence.
 
 /// Why a command was refused. A refused command changed nothing. Where several apply, the one
-/// listed first is given. Codes are never renamed; a retired one stays in the list.
+/// listed first is given, but for a deadline that is not in the future: it comes after
+/// `INVALID_TRANSITION` where a market is closed, or its fees are changed too. Journals hold what
+/// came of both. Codes are never renamed; a retired one stays in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reject {
     /// A command before the venue was opened.
     #[error("the venue is not open")]
     VenueNotOpen,
-    /// A second opening, or one under rules that this version does not know.
+    /// A second opening.
     #[error("the venue cannot be opened like this")]
     VenueAlreadyOpen,
     /// The caller used this idempotency key for something else within the last day.

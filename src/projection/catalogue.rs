@@ -124,11 +124,6 @@ impl Catalogue {
         self.markets_published.iter().rev().filter_map(|market| self.market(*market))
     }
 
-    /// How many markets are public.
-    pub const fn markets_published_count(&self) -> usize {
-        self.markets_published.len()
-    }
-
     /// All markets, drafts too, newest first.
     pub fn markets_created(
         &self,
@@ -139,11 +134,6 @@ impl Catalogue {
     /// The events with a public market, newest publication first.
     pub fn events_published(&self) -> impl DoubleEndedIterator<Item = &EventRow> {
         self.events_published.iter().rev().filter_map(|event| self.event(*event))
-    }
-
-    /// How many events have a public market.
-    pub const fn events_published_count(&self) -> usize {
-        self.events_published.len()
     }
 
     /// All events, newest first.

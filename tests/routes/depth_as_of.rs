@@ -277,3 +277,19 @@ fn no_key_no_past() {
     let stranger = venue.client("not a key");
     ask(&stranger, &market, "no", &head).refused(401, "INVALID_API_KEY");
 }
+
+/// A draft is told from none by nothing: neither by what is answered nor by what is journaled.
+#[test]
+fn a_draft_looks_like_no_market() {
+    let venue = Venue::open();
+    let (ann, draft) = (venue.trader("ann"), venue.draft(&json!({})));
+    venue.trader("bob");
+    let before = ann.get("/trading/balance").sequence();
+    for market in [&draft, NOBODY] {
+        let tried = ann.place(market, "BUY", "yes", "0.50", "1");
+        for answer in [tried, ask(&ann.client, market, "yes", "2")] {
+            answer.refused(404, "MARKET_NOT_FOUND");
+            assert_eq!(answer.sequence(), before, "{answer:?}");
+        }
+    }
+}
