@@ -246,7 +246,7 @@ impl Orders {
 
     /// Puts endings on the pages where their orders are, if many have gathered.
     fn put_late(&mut self, after: Sequence) {
-        for _ in 0..self.late.due() {
+        for _ in 0..self.late.due(self.users.len()) {
             let Some(((user, page), late)) = self.late.take(after, self.users.len()) else {
                 return;
             };

@@ -2,7 +2,7 @@
 //! one change of a page takes several, and leave a few pages at a time, because everybody waits
 //! while a page is changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exchange::ids::UserNo;
 use crate::exchange::image::coding::{
@@ -13,6 +13,13 @@ use crate::projection::image::{Sizes, hold};
 
 /// Bytes of endings that may gather before any leave: some thousands of them.
 const GATHERED_BYTES: usize = 64 << 10;
+/// Besides, for each user: where many have orders that stand long, few endings would be of one
+/// page.
+const GATHERED_BYTES_A_USER: usize = 4 << 10;
+/// Never more than this.
+const GATHERED_BYTES_MAX: usize = 8 << 20;
+/// Of these one user's: whoever asks for an order of theirs that ended copies them.
+const OWN_BYTES_MAX: usize = 64 << 10;
 /// Most pages that are changed after one record. A market that closes may end any number of
 /// orders: theirs leave with the records after it.
 const PAGES_A_RECORD_MAX: usize = 8;
@@ -25,6 +32,10 @@ type Key = (UserNo, u32);
 pub struct Late {
     pages: BTreeMap<Key, Vec<u8>>,
     bytes: usize,
+    /// Each user's, by number.
+    own: Vec<usize>,
+    /// Users who have more than they may.
+    crowded: BTreeSet<UserNo>,
 }
 
 impl Late {
@@ -33,7 +44,17 @@ impl Late {
         let endings = self.pages.entry((user, page)).or_default();
         let before = endings.len();
         pack(endings);
-        self.bytes = self.bytes.saturating_add(endings.len().saturating_sub(before));
+        let added = endings.len().saturating_sub(before);
+        self.bytes = self.bytes.saturating_add(added);
+        if self.own.len() <= user.index() {
+            self.own.resize(user.index().saturating_add(1), 0);
+        }
+        if let Some(own) = self.own.get_mut(user.index()) {
+            *own = own.saturating_add(added);
+            if *own > OWN_BYTES_MAX {
+                self.crowded.insert(user);
+            }
+        }
     }
 
     /// A user's, by page.
@@ -42,20 +63,30 @@ impl Late {
         own.map(|((_, page), endings)| (*page, endings))
     }
 
-    /// How many pages are to be changed after a record: the more have gathered, the more of them.
-    pub(super) fn due(&self) -> usize {
-        (self.bytes / GATHERED_BYTES).min(PAGES_A_RECORD_MAX)
+    /// How many pages are to be changed after a record, of a venue with so many users: the more
+    /// have gathered, the more of them.
+    pub(super) fn due(&self, users: usize) -> usize {
+        let room = users.saturating_mul(GATHERED_BYTES_A_USER).saturating_add(GATHERED_BYTES);
+        let beyond = self.bytes.checked_div(room.min(GATHERED_BYTES_MAX)).unwrap_or_default();
+        beyond.max(self.crowded.len()).min(PAGES_A_RECORD_MAX)
     }
 
-    /// Takes the endings of one page. Which one follows from the record and what is here, and each
-    /// record begins with another user, so that everyone's gather for as long.
+    /// Takes the endings of one page. Which one follows from the record and what is here: that of
+    /// somebody who has too many, or else each record begins with another user, so that everyone's
+    /// gather for as long.
     pub(super) fn take(&mut self, after: Sequence, users: usize) -> Option<(Key, Vec<u8>)> {
         let users = u64::try_from(users).unwrap_or(u64::MAX);
-        let user = after.get().checked_rem(users).and_then(|user| u32::try_from(user).ok());
-        let from = (UserNo(user.unwrap_or(0)), 0);
-        let next = self.pages.range(from..).next().or_else(|| self.pages.first_key_value());
+        let turn = after.get().checked_rem(users).and_then(|user| u32::try_from(user).ok());
+        let user = self.crowded.first().copied().unwrap_or(UserNo(turn.unwrap_or(0)));
+        let next = self.pages.range((user, 0)..).next().or_else(|| self.pages.first_key_value());
         let (key, endings) = self.pages.remove_entry(&next.map(|(key, _)| *key)?)?;
         self.bytes = self.bytes.saturating_sub(endings.len());
+        if let Some(own) = self.own.get_mut(key.0.index()) {
+            *own = own.saturating_sub(endings.len());
+            if *own <= OWN_BYTES_MAX {
+                self.crowded.remove(&key.0);
+            }
+        }
         Some((key, endings))
     }
 
@@ -94,14 +125,17 @@ mod tests {
         let add = |late: &mut Late, user, page, bytes: usize| {
             late.add(UserNo(user), page, |packed| packed.resize(packed.len() + bytes, 7));
         };
-        add(&mut late, 1, 3, GATHERED_BYTES - 1);
-        assert_eq!(late.due(), 0);
-        add(&mut late, 0, 2, 1);
-        assert_eq!(late.due(), 1);
+        let room = GATHERED_BYTES + 3 * GATHERED_BYTES_A_USER;
+        add(&mut late, 1, 3, OWN_BYTES_MAX);
+        assert_eq!(late.due(3), 0);
+        add(&mut late, 0, 2, room - OWN_BYTES_MAX);
+        assert_eq!(late.due(3), 1);
+        assert_eq!((late.due(4), late.due(usize::MAX)), (0, 0));
         for page in 0..20 {
-            add(&mut late, 2, page, GATHERED_BYTES);
+            add(&mut late, 2, page, room);
         }
-        assert_eq!(late.due(), PAGES_A_RECORD_MAX);
+        assert_eq!(late.due(3), PAGES_A_RECORD_MAX);
+        assert_eq!(late.crowded, BTreeSet::from([UserNo(2)]));
 
         // The record decides whose page is next, and all of them leave in the end.
         let mut taken: Vec<Key> = Vec::new();
@@ -111,8 +145,30 @@ mod tests {
             taken.push(key);
             record += 1;
         }
-        let firsts = [(UserNo(0), 2), (UserNo(1), 3), (UserNo(2), 0)];
-        assert_eq!(taken.get(..3), Some(firsts.as_slice()));
-        assert_eq!((taken.len(), late.bytes, late.due()), (22, 0, 0));
+        // One who has too many comes before all others.
+        assert_eq!(taken.get(..2), Some([(UserNo(2), 0), (UserNo(2), 1)].as_slice()));
+        let lasts = [(UserNo(2), 19), (UserNo(0), 2), (UserNo(1), 3)];
+        assert_eq!(taken.get(19..), Some(lasts.as_slice()));
+        assert_eq!((taken.len(), late.bytes, late.due(0)), (22, 0, 0));
+        assert_eq!((late.own, late.crowded), (vec![0; 3], BTreeSet::new()));
+    }
+
+    #[test]
+    fn nobody_has_more_than_may_be_copied() {
+        let mut late = Late::default();
+        let mut add =
+            |page| late.add(UserNo(7), page, |packed| packed.resize(packed.len() + 16, 7));
+        let most = u32::try_from(OWN_BYTES_MAX / 16).unwrap();
+        (0..most).for_each(&mut add);
+        add(most);
+        assert_eq!(late.due(1_000_000), 1);
+        assert_eq!(late.take(Sequence::new(3), 10).map(|(key, _)| key), Some((UserNo(7), 0)));
+        assert_eq!(late.due(1_000_000), 0);
+        // Nor do many together have more than there is room for, however many they are.
+        let most = u32::try_from(GATHERED_BYTES_MAX / OWN_BYTES_MAX).unwrap();
+        for user in 8..8 + most {
+            late.add(UserNo(user), 1, |packed| packed.resize(OWN_BYTES_MAX, 7));
+        }
+        assert_eq!(late.due(usize::MAX), 1);
     }
 }
