@@ -302,6 +302,9 @@ ann buy yes 0.80 x8 fok
 ann buy yes 0.30 x1
 bob buy yes 0.30 x1
 ann cancel ?15
+ann buy yes 0.50 x1
+ann buy yes 0.50 x2
+ann sell yes 0.50 x1 stp=cancel-maker
 close rain
 ";
 
@@ -316,6 +319,9 @@ fn orders_that_end_together_had_each_other_ahead() {
     assert!(last.contains("2 orders with 3 contracts were still ahead of it."), "{last}");
     // Whoever was ahead had been cancelled before.
     assert!(says("16").contains("It was then first in the queue at its price."));
+    // And one that was met when those ahead of it were gone was the first.
+    let met = says("19");
+    assert!(met.contains("It was then first in the queue at its price."), "{met}");
     let stopped = "it could have traded 3 contracts, up to its owner's own order of record 12, at \
                    0.70, which it was not to trade with nor to pass.";
     assert!(whole.contains(stopped), "{whole}");

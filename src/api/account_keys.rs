@@ -2,7 +2,7 @@
 //! itself, so that a stolen key opens nothing that it did not open before.
 
 use super::admin_keys::{key_label, shown_keys};
-use super::call::{Call, Writing, accepted};
+use super::call::Call;
 use super::form::text;
 use super::keys::{ApiKey, START_KEY_LABEL};
 use super::once;
@@ -12,12 +12,10 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
-use crate::engine::Asking;
 use crate::exchange::command::{Command, Role};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, KeyNo};
 use crate::exchange::reject::Reject;
-use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
 use crate::projection::answers::Kept;
@@ -66,7 +64,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
         let problem = Problem::new(Kind::KeyLimit, detail);
         return Err(Problem { sequence: Some(sequence), ..problem });
     }
-    let (reply, made) = Giving::ask(&call, role, label)?.given().await?;
+    let (reply, made) = give(&call, role, label).await?;
     if !reply.replayed {
         call.behind.keyring.share(&call.caller, made);
     }
@@ -85,10 +83,10 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::no_content(answer.sequence()))
 }
 
-/// `POST /account/keys/{keyId}/rotate`: a new key in the place of this one. Both steps are handed
-/// in together, whatever becomes of the caller. If somebody else took the old key away just
-/// before, the new one goes too: nobody was told it. It takes no `Idempotency-Key`: asked twice, it
-/// finds no key to replace.
+/// `POST /account/keys/{keyId}/rotate`: a new key in the place of this one, which is journaled
+/// first: whoever goes away before the answer has the old one still, and the list shows both. If
+/// somebody else took the old one away meanwhile, the new one goes too, as nobody was told it. It
+/// takes no `Idempotency-Key`: asked twice, it finds no key to replace.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     once::refuse(call.once.as_deref())?;
     let mut form = call.form();
@@ -101,62 +99,41 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
         return Err(Problem::new(Kind::Forbidden, detail));
     }
     let user = call.caller.user;
-    let giving = Giving::ask(&call, old.role, old.label.to_string())?;
-    let taking = Command::RevokeKey { user, key: old.no };
-    let taking = call.engine.ask_and_look(taking, |_, _| ()).map_err(Problem::from);
-    let (reply, made) = giving.given().await?;
-    match taken(taking).await {
-        Ok(sequence) => {
+    let (reply, made) = give(&call, old.role, old.label.to_string()).await?;
+    match call.submit(Command::RevokeKey { user, key: old.no }).await {
+        Ok(taken) => {
             call.behind.keyring.inherit(old.no, made);
-            Ok(Reply { sequence, ..reply })
+            Ok(Reply { sequence: taken.sequence(), ..reply })
         }
         Err(problem) => {
-            call.submit(Command::RevokeKey { user, key: made }).await?;
+            // Where that fails too, the list shows both.
+            drop(call.submit(Command::RevokeKey { user, key: made }).await);
             Err(problem)
         }
     }
 }
 
-/// Waits until a key is taken away.
-async fn taken(taking: Result<Asking<()>, Problem>) -> Result<Sequence, Problem> {
-    let (answer, ()) = taking?.came().await?;
-    Ok(accepted(answer)?.sequence())
-}
-
-/// A key that is handed in. It is in the answer and nowhere else, not in that to a repetition
-/// either.
-struct Giving {
-    key: ApiKey,
-    writing: Writing<(KeyId, KeyNo, OwnKeyJson)>,
-}
-
-impl Giving {
-    fn ask(call: &Call, role: Role, label: String) -> Result<Giving, Problem> {
-        let drawn = ApiKey::draw();
-        let key = drawn.map_err(|_| Problem::internal("the system gave no random bytes"))?;
-        let (user, hash) = (call.caller.user, key.hash());
-        let look = |view: &ReadModel, applied: &Applied<'_>| {
-            let added = applied.effects.iter().find_map(|effect| match effect {
-                Effect::KeyAdded { key, .. } => Some(*key),
-                _ => None,
-            });
-            view.accounts.key(added?).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
-        };
-        let again = |view: &ReadModel, kept: &Kept| {
-            let Kept::Key(key) = kept else { return None };
-            view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
-        };
-        let asked = call.asked(Command::AddKey { user, role, label, hash });
-        Ok(Giving { key, writing: call.ask_and_look(asked, look, again)? })
-    }
-
-    async fn given(self) -> Result<(Reply, KeyNo), Problem> {
-        let written = self.writing.came().await?;
-        let (id, made, row) = &written.shown;
-        let location = format!("{BASE}/account/keys/{id}");
-        let key = (!written.replayed).then(|| self.key.reveal());
-        Ok((written.created(location, &NewKeyJson { key, row })?, *made))
-    }
+/// Gives a key; it is in this answer and nowhere else, not in the answer to a repetition either.
+async fn give(call: &Call, role: Role, label: String) -> Result<(Reply, KeyNo), Problem> {
+    let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
+    let (user, hash) = (call.caller.user, key.hash());
+    let look = |view: &ReadModel, applied: &Applied<'_>| {
+        let added = applied.effects.iter().find_map(|effect| match effect {
+            Effect::KeyAdded { key, .. } => Some(*key),
+            _ => None,
+        });
+        view.accounts.key(added?).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
+    };
+    let again = |view: &ReadModel, kept: &Kept| {
+        let Kept::Key(key) = kept else { return None };
+        view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
+    };
+    let command = Command::AddKey { user, role, label, hash };
+    let written = call.submit_and_look(command, look, again).await?;
+    let (id, made, row) = &written.shown;
+    let location = format!("{BASE}/account/keys/{id}");
+    let key = (!written.replayed).then(|| key.reveal());
+    Ok((written.created(location, &NewKeyJson { key, row })?, *made))
 }
 
 fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {

@@ -70,8 +70,8 @@ impl OrderForm {
         })
     }
 
-    /// The order in the exchange's own terms, as the caller's. Whether the market is public and
-    /// active is the exchange's to judge.
+    /// The order in the exchange's own terms, as the caller's. A market that is not public is none;
+    /// whether it is active is the exchange's to judge.
     pub fn resolve(self, glance: &Glance<'_>) -> Result<PlaceOrder, Problem> {
         self.resolve_like(&mut None, glance)
     }

@@ -15,7 +15,8 @@ use crate::projection::history::PageKey;
 const GATHER: Duration = Duration::from_millis(100);
 /// Bytes that may wait; whoever puts more stores them himself.
 const WAITING_BYTES_MAX: usize = 4 << 20;
-/// Bytes that are kept here because the store failed.
+/// Bytes that are kept here because the store failed. What does not fit is as it was stored before,
+/// if at all, until a restart makes it anew.
 const UNSTORED_BYTES_MAX: usize = 64 << 20;
 
 /// Where pages go in the end.

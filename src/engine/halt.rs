@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::pending::Refusal;
 use crate::exchange::invariant::Broken;
@@ -69,15 +69,19 @@ impl From<ReplayFault> for HaltReason {
 pub struct Halt {
     reason: OnceLock<HaltReason>,
     live: AtomicBool,
+    told: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Halt {
     /// Halts; the first reason stays. During a start it is the start that tells of it.
     pub fn halt(&self, reason: HaltReason) {
-        let live = self.live.load(Ordering::Acquire);
-        if self.reason.set(reason).is_ok() && live {
-            tell(reason);
+        if self.reason.set(reason).is_ok() {
+            // Either this or who goes live at the same moment sees the other.
+            fence(Ordering::SeqCst);
+            if self.live.load(Ordering::SeqCst) {
+                self.tell(reason);
+            }
         }
     }
 
@@ -94,9 +98,17 @@ impl Halt {
 
     /// Says that commands are taken from now on; tells of what halted it just before.
     pub fn go_live(&self) {
-        self.live.store(true, Ordering::Release);
+        self.live.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if let Some(reason) = self.reason() {
-            tell(reason);
+            self.tell(reason);
+        }
+    }
+
+    /// Says it once.
+    fn tell(&self, reason: HaltReason) {
+        if !self.told.swap(true, Ordering::AcqRel) {
+            tracing::error!(%reason, "intake is closed until a restart; reads go on");
         }
     }
 
@@ -119,10 +131,6 @@ impl Halt {
             None => Refusal::OutcomeUnknown(HaltReason::ThreadDied("engine")),
         }
     }
-}
-
-fn tell(reason: HaltReason) {
-    tracing::error!(%reason, "intake is closed until a restart; reads go on");
 }
 
 #[cfg(test)]

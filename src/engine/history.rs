@@ -56,11 +56,11 @@ struct Kept {
 }
 
 impl HistoryStore {
-    /// The history of a data directory whose journal is open. What cannot be opened, or was found
+    /// The history of a data directory whose journal is open. What is of another form, or was found
     /// damaged, is taken away and begun anew: the journal has it all.
     ///
     /// # Errors
-    /// No place can be made for it, or the system does not let its files be read.
+    /// The system does not let its files be made, read or written: what is there may be sound.
     pub fn open(data: &Path) -> Result<HistoryStore, StoreError> {
         HistoryStore::open_paged(data, ROWS_PER_PAGE)
     }
@@ -76,8 +76,12 @@ impl HistoryStore {
             PageStore::remove(data).map_err(removing)?;
         }
         let pages = PageStore::open(data).or_else(|error| {
-            // What the system keeps from whoever starts may be sound.
-            PageStore::readable(data)?;
+            if error.by_system {
+                let (folder, StoreError { step, what, .. }) = (PageStore::folder(data), error);
+                let folder = folder.display();
+                let advice = "history may be removed, and is made anew from the journal then";
+                return Err(StoreError::new(step, format_args!("{folder}: {what}; {advice}")));
+            }
             tracing::error!(
                 %error, "history cannot be opened; it is made anew from the whole journal"
             );
@@ -313,7 +317,8 @@ mod tests {
         fs::rename(&pages, &kept).unwrap();
         fs::create_dir(&pages).unwrap();
         let error = HistoryStore::open(data.path()).unwrap_err();
-        assert!(error.what.contains(pages.to_str().unwrap()), "{error}");
+        let folder = PageStore::folder(data.path());
+        assert!(error.what.contains(folder.to_str().unwrap()), "{error}");
         assert!(kept.exists() && pages.exists());
     }
 

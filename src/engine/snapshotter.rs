@@ -169,6 +169,8 @@ pub struct Snapshotter {
     pub pace: Pace,
     /// The last record of the last snapshot, taken or tried.
     pub last: Sequence,
+    /// Whether that attempt failed.
+    pub failed: bool,
 }
 
 impl Snapshotter {
@@ -195,6 +197,7 @@ impl Snapshotter {
         let taken = catch_unwind(AssertUnwindSafe(|| self.take(live)));
         match taken.unwrap_or(Err(SnapshotFailure::Panicked)) {
             Ok(bytes) => {
+                self.failed = false;
                 let duration = began.elapsed();
                 self.board.took(sequence, duration, bytes);
                 tracing::info!(
@@ -203,6 +206,7 @@ impl Snapshotter {
             }
             Err(SnapshotFailure::Ended(_)) => {}
             Err(failure) => {
+                self.failed = true;
                 self.board.failed();
                 tracing::error!(%sequence, %failure, "no snapshot; the venue goes on");
             }
@@ -212,10 +216,11 @@ impl Snapshotter {
         }
     }
 
-    /// Rests no more where so much came after a snapshot that a start from it would take too long.
+    /// Rests no more where so much came after a snapshot that a start from it would take too long;
+    /// but where the last attempt failed, haste may help nobody.
     fn hurry_after(&mut self, snapshot: Sequence) {
         let since = self.due.results().through.get().saturating_sub(snapshot.get());
-        self.pace.hurry(hurries(self.every, since));
+        self.pace.hurry(!self.failed && hurries(self.every, since));
     }
 
     fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {

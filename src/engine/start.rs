@@ -183,8 +183,9 @@ pub fn start_metered<J: Journal + 'static>(
         let (ends, ending) = bounded(0);
         let board = Arc::clone(&running.engine.0.snapshots);
         let pace = Pace::background(ending);
+        let (journal, last, failed) = (reader, from, false);
         let snapshotter =
-            Snapshotter { folder, every, history, journal: reader, due, board, pace, last: from };
+            Snapshotter { folder, every, history, journal, due, board, pace, last, failed };
         // Not one of those whose end halts the engine: the venue goes on without snapshots.
         let thread = Builder::new().name("snapshotter".to_owned());
         running.snapshotter = Some((ends, thread.spawn(move || snapshotter.run())?));

@@ -198,7 +198,7 @@ impl Exchange {
         self.finish_incoming(order, stopped, effects)
     }
 
-    /// Takes a cancelled order off its book.
+    /// Cancels a resting order.
     pub(super) fn cancel_order(
         &mut self,
         user: UserNo,

@@ -2,8 +2,8 @@
 
 /// Why a command was refused. A refused command changed nothing. Where several apply, the one
 /// listed first is given, but for a deadline that is not in the future: it comes after
-/// `INVALID_TRANSITION` where a market is closed, or its fees are changed too. Journals hold what
-/// came of both. Codes are never renamed; a retired one stays in the list.
+/// `INVALID_TRANSITION` where a closed market is reopened, or fees are changed too. Journals hold
+/// what came of both. Codes are never renamed; a retired one stays in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reject {
     /// A command before the venue was opened.

@@ -8,7 +8,7 @@
 //! of it, and pages that come later are written over them. What was free is forgotten at closing.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -92,10 +92,11 @@ impl PageStore {
     /// there is none.
     ///
     /// # Errors
-    /// What is there cannot be opened.
+    /// What is there cannot be opened; [`by_system`](StoreError::by_system) tells whether it may be
+    /// sound.
     pub fn open(data: &Path) -> Result<PageStore, StoreError> {
         let dir = PageStore::folder(data);
-        let opening = |error: io::Error| StoreError::new(Step::Open, error);
+        let opening = |error: io::Error| StoreError::of(Step::Open, &error, &error);
         let db = open_db(&dir, Shape { segment_bytes: SEGMENT_BYTES, cache_bytes: CACHE_BYTES })?;
         let tree = |name| caught(Step::Open, || db.open_tree(name));
         let (places, vouched) = (tree(TREE)?, tree(VOUCHED_TREE)?);
@@ -121,32 +122,6 @@ impl PageStore {
         let damaged = dir.join(DAMAGED_FILE);
         let open = Open { places, vouched, _db: db, places_file, pages, lately, turn, damaged };
         Ok(PageStore { open: RwLock::new(Some(open)) })
-    }
-
-    /// Whether the system lets the files be read and written that are there: if so, and they cannot
-    /// be opened, it is for what is in them.
-    ///
-    /// # Errors
-    /// The system's, naming the file.
-    pub fn readable(data: &Path) -> Result<(), StoreError> {
-        let folder = PageStore::folder(data);
-        for name in ["conf", "db", PAGES_FILE] {
-            let path = folder.join(name);
-            let tried = File::options().read(true).write(true).open(&path).and_then(|mut file| {
-                // As far as an opening reads it.
-                let end = if name == PAGES_FILE { FORM_BYTES } else { u64::MAX };
-                io::copy(&mut (&mut file).take(end), &mut io::sink())
-            });
-            match tried {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let advice = "the folder can be removed: history is made anew from the journal";
-                    let what = format_args!("{}: {error}; {advice}", path.display());
-                    return Err(StoreError::new(Step::Open, what));
-                }
-                Ok(_) | Err(_) => {}
-            }
-        }
-        Ok(())
     }
 
     /// Takes the pages of a data directory away.

@@ -1,6 +1,7 @@
 //! The journal over a store of blocks: appends, refusals and recovery. The store itself
 //! is behind a small trait, so that tests can make each of its steps fail.
 
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,12 +45,26 @@ pub struct StoreError {
     pub step: Step,
     /// The store's or system's own words.
     pub what: String,
+    /// Whether it was the system that refused, and so nothing that stands in a file.
+    pub by_system: bool,
 }
 
 impl StoreError {
     /// A failure of `step`.
     pub fn new(step: Step, what: impl std::fmt::Display) -> StoreError {
-        StoreError { step, what: what.to_string() }
+        StoreError { step, what: what.to_string(), by_system: false }
+    }
+
+    /// The same of an error that may be the system's.
+    pub fn of(step: Step, what: impl std::fmt::Display, error: &io::Error) -> StoreError {
+        let by_system = error.raw_os_error().is_some()
+            || matches!(
+                error.kind(),
+                ErrorKind::StorageFull
+                    | ErrorKind::PermissionDenied
+                    | ErrorKind::ReadOnlyFilesystem
+            );
+        StoreError { by_system, ..StoreError::new(step, what) }
     }
 }
 

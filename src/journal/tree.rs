@@ -268,7 +268,7 @@ pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> 
         .mode(sled::Mode::HighThroughput)
         .flush_every_ms(None);
     loop {
-        clear_unfinished(dir).map_err(|error| StoreError::new(Step::Open, error))?;
+        clear_unfinished(dir).map_err(|error| StoreError::of(Step::Open, &error, &error))?;
         let opened = caught(Step::Open, || match config.open() {
             Err(sled::Error::Io(error)) if tries > 0 && still_locked(&error) => Ok(None),
             opened => opened.map(Some),
@@ -326,7 +326,10 @@ pub(super) fn caught<T>(
     call: impl FnOnce() -> sled::Result<T>,
 ) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| StoreError::new(step, in_words(&error))),
+        Ok(result) => result.map_err(|error| match &error {
+            sled::Error::Io(cause) => StoreError::of(step, in_words(&error), cause),
+            _ => StoreError::new(step, in_words(&error)),
+        }),
         // What it was is for whoever debugs, from the process's panic hook.
         Err(_) => Err(StoreError::new(step, "the store met damage that it cannot read past")),
     }

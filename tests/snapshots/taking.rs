@@ -130,6 +130,7 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
         board: Arc::clone(&board),
         pace: Pace::background(ending),
         last: Sequence::ZERO,
+        failed: false,
     };
     let posted = post(replayer.results());
     due.post_came(None, posted);

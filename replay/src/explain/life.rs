@@ -2,7 +2,7 @@
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Direction, PlaceOrder, SelfTradePrevention};
+use openoutcry::exchange::command::{Command, Direction, PlaceOrder, SelfTradePrevention};
 use openoutcry::exchange::effect::{CancelReason, Effect};
 use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
@@ -269,6 +269,26 @@ impl Life {
     /// The contracts that it hands over first.
     pub const fn closes(&self) -> Outcome {
         self.direction().closes()
+    }
+
+    /// Who was ahead when the order was cancelled.
+    pub fn ahead_of_cancelled(
+        &self,
+        reason: CancelReason,
+        command: &Command,
+    ) -> Result<Crowd, Broken> {
+        let together = match reason {
+            CancelReason::User
+            | CancelReason::MarketClosed
+            | CancelReason::MarketVoided
+            | CancelReason::HeartbeatExpired => true,
+            CancelReason::Expired => matches!(command, Command::AdvanceClock),
+            // Met at the front of the queue, one after the other.
+            CancelReason::SelfTrade | CancelReason::IocRemainder | CancelReason::FokNotFillable => {
+                false
+            }
+        };
+        if together { self.ahead.crowd_before_cancels() } else { self.ahead.crowd() }
     }
 
     /// Takes a fill in.

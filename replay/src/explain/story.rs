@@ -387,7 +387,7 @@ impl Story {
     ) -> Result<(), Failure> {
         let mut text = ending(life, reason, rested, record);
         if rested {
-            let ahead = still_ahead(life.ahead.crowd_before_cancels()?);
+            let ahead = still_ahead(life.ahead_of_cancelled(reason, &record.command)?);
             let stood = elapsed(life.rested_at, record.time);
             text.extend([format!(" It had stood for {stood} where it was. {ahead}")]);
         }

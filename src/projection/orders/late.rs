@@ -16,7 +16,7 @@ const GATHERED_BYTES: usize = 64 << 10;
 /// Besides, for each user: where many have orders that stand long, few endings would be of one
 /// page.
 const GATHERED_BYTES_A_USER: usize = 4 << 10;
-/// Never more than this.
+/// Never more than this, but while what one record ended leaves.
 const GATHERED_BYTES_MAX: usize = 8 << 20;
 /// Of these one user's: whoever asks for an order of theirs that ended copies them.
 const OWN_BYTES_MAX: usize = 64 << 10;
@@ -67,7 +67,8 @@ impl Late {
     /// have gathered, the more of them.
     pub(super) fn due(&self, users: usize) -> usize {
         let room = users.saturating_mul(GATHERED_BYTES_A_USER).saturating_add(GATHERED_BYTES);
-        let beyond = self.bytes.checked_div(room.min(GATHERED_BYTES_MAX)).unwrap_or_default();
+        let beyond = self.bytes.checked_sub(room.min(GATHERED_BYTES_MAX));
+        let beyond = beyond.map_or(0, |bytes| (bytes / GATHERED_BYTES).saturating_add(1));
         beyond.max(self.crowded.len()).min(PAGES_A_RECORD_MAX)
     }
 
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(late.due(1_000_000), 0);
         // Nor do many together have more than there is room for, however many they are.
         let most = u32::try_from(GATHERED_BYTES_MAX / OWN_BYTES_MAX).unwrap();
-        for user in 8..8 + most {
+        for user in 8..7 + most {
             late.add(UserNo(user), 1, |packed| packed.resize(OWN_BYTES_MAX, 7));
         }
         assert_eq!(late.due(usize::MAX), 1);
