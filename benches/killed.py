@@ -82,6 +82,8 @@ def main(binary, kind="ioc", seconds="40"):
             one = kind == "ioc"
             driving, _script = load(server, "batch", 16, lasts) if one else betting(server, kind, lasts)
             time.sleep(int(seconds))
+            # The server closes a connection that says nothing for a minute.
+            server.client.close()
             figures = told(server)
             if driving.poll() is not None:
                 sys.exit("the load ended early")
