@@ -55,15 +55,16 @@ impl StoreError {
         StoreError { step, what: what.to_string(), by_system: false }
     }
 
-    /// The same of an error that may be the system's.
+    /// The same of an error that may be the system's. What is asked of it by a wrong offset or name
+    /// stood in a file.
     pub fn of(step: Step, what: impl std::fmt::Display, error: &io::Error) -> StoreError {
-        let by_system = error.raw_os_error().is_some()
-            || matches!(
-                error.kind(),
-                ErrorKind::StorageFull
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::ReadOnlyFilesystem
-            );
+        let by_system = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidInput => false,
+            ErrorKind::StorageFull
+            | ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem => true,
+            _ => error.raw_os_error().is_some(),
+        };
         StoreError { by_system, ..StoreError::new(step, what) }
     }
 }
