@@ -87,7 +87,8 @@ fn shown(model: &ReadModel) -> Vec<String> {
         answers.push(format!("{:?}", catalogue.category_no(row.id)));
     }
     for row in (0..).map(EventNo).map_while(|event| catalogue.event(event)) {
-        answers.push(format!("{row:?} {:?}", catalogue.event_no(row.id)));
+        let public = catalogue.public_markets(row.no);
+        answers.push(format!("{row:?} {public:?} {:?}", catalogue.event_no(row.id)));
     }
     let published: Vec<MarketNo> = catalogue.markets_published().map(|row| row.no).collect();
     let events: Vec<EventNo> = catalogue.events_published().map(|row| row.no).collect();
@@ -128,7 +129,7 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     ));
     for words in ["a", "e o", "will"] {
         let words = Words::of(words).unwrap();
-        answers.push(format!("{}", model.search.matches(market, &words)));
+        answers.push(format!("{}", model.search.found(&words).has(market)));
     }
     answers
 }

@@ -23,24 +23,23 @@ struct EventFilter {
 }
 
 impl EventFilter {
-    /// The event with the markets it is shown with; `None` if it is not shown.
-    fn keep<'v>(
-        &self,
-        view: &'v ReadModel,
-        event: &'v EventRow,
-    ) -> Option<(&'v EventRow, Vec<&'v MarketRow>)> {
-        if self.highlighted.is_some_and(|flag| event.draft.highlighted != flag) {
-            return None;
-        }
-        let public = markets_of(view, event, Drafts::Hidden);
+    /// Whether an event is shown.
+    fn keeps(&self, view: &ReadModel, event: &EventRow) -> bool {
+        let Some(public) = view.catalogue.public_markets(event.no) else { return false };
+        let flag = self.highlighted;
+        let flagged = flag.is_none_or(|flag| event.draft.highlighted == flag);
         let tagged = self.categories.as_deref().is_none_or(|wanted| {
-            shares_category(&event.draft.categories, wanted)
-                || public.iter().any(|market| shares_category(&market.draft.categories, wanted))
+            shares_category(&event.draft.categories, wanted) || public.is_in(wanted)
         });
+        flagged && tagged && public.count(self.market_highlighted) > 0
+    }
+
+    /// The markets with which it is shown.
+    fn markets<'v>(&self, view: &'v ReadModel, event: &EventRow) -> Vec<&'v MarketRow> {
         let flag = self.market_highlighted;
-        let kept = |market: &&MarketRow| flag.is_none_or(|flag| market.draft.highlighted == flag);
-        let shown: Vec<&MarketRow> = public.into_iter().filter(kept).collect();
-        (tagged && !shown.is_empty()).then_some((event, shown))
+        let mut markets = markets_of(view, event, Drafts::Hidden);
+        markets.retain(|market| flag.is_none_or(|flag| market.draft.highlighted == flag));
+        markets
     }
 }
 
@@ -73,10 +72,9 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, events) = call.look(|view| {
         let categories = ids.as_deref().map(|ids| known_categories(view, ids));
         let filter = EventFilter { highlighted, market_highlighted, categories };
-        let kept = view.catalogue.events_published().filter_map(|event| filter.keep(view, event));
+        let kept = view.catalogue.events_published().filter(|event| filter.keeps(view, event));
         let (rows, paging) = page.cut(kept);
-        let event =
-            |(event, markets): (&EventRow, Vec<&MarketRow>)| EventJson::of(view, event, &markets);
+        let event = |event: &EventRow| EventJson::of(view, event, &filter.markets(view, event));
         Ok(EventsJson { events: rows.into_iter().map(event).collect(), paging })
     })?;
     Reply::list(sequence, events, "events", |all| &mut all.events)

@@ -96,7 +96,8 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
     let (sequence, found) = call.look(|view| {
         let kept = view.catalogue.markets_published().filter(filter.resolve(view));
-        let (rows, paging) = page.cut(kept.filter(|row| view.search.matches(row.no, &words)));
+        let found = view.search.found(&words);
+        let (rows, paging) = page.cut(kept.filter(|row| found.has(row.no)));
         Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)

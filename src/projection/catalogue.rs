@@ -2,16 +2,19 @@
 //! What is long and seldom changes is shared, so that a reader copies no text.
 
 mod image;
+mod public;
 
 use std::sync::Arc;
 
 use super::Projection;
 use super::fault::{Fault, Faults, is_next};
-use crate::exchange::catalogue::{CategoryDraft, EventDraft, MarketDraft, Outcome};
+use crate::exchange::catalogue::{CategoryDraft, EventDraft, MarketDraft, MarketRevision, Outcome};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{SettlementPrice, TimeMs};
+
+pub use public::PublicMarkets;
 
 /// A category.
 #[derive(Debug, Clone)]
@@ -74,6 +77,8 @@ pub struct Catalogue {
     categories: Vec<CategoryRow>,
     events: Vec<EventRow>,
     markets: Vec<MarketRow>,
+    /// By event.
+    public: Vec<PublicMarkets>,
     /// In order of publication.
     events_published: Vec<EventNo>,
     /// In order of publication.
@@ -107,6 +112,11 @@ impl Catalogue {
     /// An event, public or not. O(1).
     pub fn event(&self, event: EventNo) -> Option<&EventRow> {
         self.events.get(event.index())
+    }
+
+    /// What there is to count of an event's public markets. O(1).
+    pub fn public_markets(&self, event: EventNo) -> Option<&PublicMarkets> {
+        self.public.get(event.index())
     }
 
     /// A category. O(1).
@@ -153,12 +163,7 @@ impl Catalogue {
                 row.updated_at = at.time;
                 Ok(())
             }
-            Effect::MarketRevised { market, revision } => {
-                let row = self.market_mut(*market)?;
-                Arc::make_mut(&mut row.draft).revise(revision);
-                row.updated_at = at.time;
-                Ok(())
-            }
+            Effect::MarketRevised { market, revision } => self.revise_market(at, *market, revision),
             Effect::MarketMoved { market, to, deadline, winner, settled_at, .. } => {
                 let row = self.market_mut(*market)?;
                 row.status = *to;
@@ -210,6 +215,7 @@ impl Catalogue {
             updated_at: at.time,
             published_at: None,
         });
+        self.public.push(PublicMarkets::default());
         Ok(())
     }
 
@@ -238,13 +244,35 @@ impl Catalogue {
         Ok(())
     }
 
+    fn revise_market(
+        &mut self,
+        at: &Applied<'_>,
+        market: MarketNo,
+        revision: &MarketRevision,
+    ) -> Result<(), Fault> {
+        let row = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
+        let counted = row.draft.event.filter(|_| row.published_at.is_some());
+        let public = counted.and_then(|event| self.public.get_mut(event.index()));
+        let before = Arc::clone(&row.draft);
+        Arc::make_mut(&mut row.draft).revise(revision);
+        row.updated_at = at.time;
+        if let Some(public) = public {
+            public.remove(&before);
+            public.add(&row.draft);
+        }
+        Ok(())
+    }
+
     /// A market leaves DRAFT for the first time, and with it, maybe, its event.
     fn publish(&mut self, time: TimeMs, market: MarketNo) -> Result<(), Fault> {
         let row = self.market_mut(market)?;
         row.published_at = Some(time);
-        let event = row.draft.event;
+        let draft = Arc::clone(&row.draft);
         self.markets_published.push(market);
-        let Some(event) = event else { return Ok(()) };
+        let Some(event) = draft.event else { return Ok(()) };
+        if let Some(public) = self.public.get_mut(event.index()) {
+            public.add(&draft);
+        }
         let row = self.events.get_mut(event.index()).ok_or(Fault::UnknownEvent(event))?;
         if row.published_at.is_none() {
             row.published_at = Some(time);
@@ -270,7 +298,9 @@ impl Projection for Catalogue {
 mod tests {
     use super::super::fixture::*;
     use super::*;
-    use crate::exchange::catalogue::{EventRevision, MarketRevision};
+    use proptest::prelude::*;
+
+    use crate::exchange::catalogue::EventRevision;
     use crate::exchange::units::Sequence;
     use MarketStatus::{Active, Closed, Draft};
 
@@ -363,6 +393,55 @@ mod tests {
         let row = catalogue.event(event).unwrap();
         assert!(row.draft.images.is_empty());
         assert_eq!(row.updated_at, at(21));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// Whatever becomes public or is revised, before or after that.
+        #[test]
+        fn what_is_counted_of_public_markets_is_what_there_is(
+            steps in prop::collection::vec(
+                (0..4_u32, 0..3_u8, any::<bool>(), prop::collection::vec(0..4_u32, 0..3)), 0..30,
+            ),
+        ) {
+            let mut catalogue = drafts();
+            for (no, kind, highlighted, mut categories) in steps {
+                let market = MarketNo(no);
+                let status = catalogue.market(market).unwrap().status;
+                let effect = match kind {
+                    0 if status == Draft => moved(market, Draft, Active),
+                    1 if status == Draft => voided(market, 50),
+                    _ => {
+                        categories.sort_unstable();
+                        categories.dedup();
+                        let categories = categories.into_iter().map(CategoryNo).collect();
+                        let (highlighted, categories) = (Some(highlighted), Some(categories));
+                        let other = MarketRevision::default();
+                        let revision = MarketRevision { categories, highlighted, ..other };
+                        Effect::MarketRevised { market, revision: Box::new(revision) }
+                    }
+                };
+                prop_assert_eq!(fold(&mut catalogue, 20, &[effect]), 0);
+            }
+            for event in catalogue.events_created() {
+                let markets = event.markets.iter().filter_map(|market| catalogue.market(*market));
+                let drafts = markets.filter(|row| row.status.public()).map(|row| &row.draft);
+                let drafts: Vec<_> = drafts.collect();
+                let public = catalogue.public_markets(event.no).unwrap();
+                for flag in [None, Some(true), Some(false)] {
+                    let are = drafts.iter().filter(|d| flag.is_none_or(|f| d.highlighted == f));
+                    prop_assert_eq!(public.count(flag) as usize, are.count());
+                }
+                for category in (0..4).map(CategoryNo) {
+                    let is_in = drafts.iter().any(|draft| draft.categories.contains(&category));
+                    prop_assert_eq!(public.is_in(&[CategoryNo(9), category]), is_in);
+                }
+            }
+        }
     }
 
     #[test]

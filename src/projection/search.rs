@@ -1,5 +1,8 @@
 //! Words of the markets' questions, to be searched in any of the three languages.
 
+mod found;
+mod vocabulary;
+
 use super::Projection;
 use super::catalogue::Catalogue;
 use super::fault::{Fault, Faults, is_next};
@@ -7,11 +10,34 @@ use crate::exchange::catalogue::Localized;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::MarketNo;
 
-/// Every market's question in all languages, in the form in which texts are compared.
-#[derive(Debug, Default, PartialEq, Eq)]
+pub use found::Found;
+use vocabulary::{Part, Vocabulary, WordNo};
+
+/// A market is asked for a word itself, and not all words, where that is less: a question has some
+/// dozens of them.
+const WORDS_A_MARKET: usize = 32;
+/// Words that stand in no question any more are forgotten once they are so many, and half of all.
+const UNUSED_MIN: usize = 256;
+
+/// Which words stand in which market's question, in the form in which texts are compared. What is
+/// searched for is looked for among all words that there are, of which there are far fewer than
+/// there is text, and then only those markets are gone through that have them.
+#[derive(Debug, Default)]
 pub struct Search {
-    questions: Vec<Box<str>>,
+    vocabulary: Vocabulary,
+    /// By word, the markets in whose question it stands, in order.
+    places: Vec<Vec<MarketNo>>,
+    /// By market, the words of its question, each once, in order.
+    questions: Vec<Box<[WordNo]>>,
+    /// By market, the letters of its question.
+    letters: Vec<Letters>,
+    /// Words that have no place.
+    unused: usize,
 }
+
+/// Letters and digits of a text, a bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Letters(u64);
 
 /// What is searched for: words of which each must stand in the question, in one language or
 /// another, whole or as a part. Capitals and accents make no difference.
@@ -21,36 +47,149 @@ pub struct Words(Vec<String>);
 impl Words {
     /// The words of a text; `None` if it has none.
     pub fn of(text: &str) -> Option<Words> {
-        let words: Vec<String> = plain(text).split_whitespace().map(str::to_owned).collect();
+        let mut words: Vec<String> = Vec::new();
+        let text = plain(text);
+        let mut asked: Vec<&str> = text.split_whitespace().collect();
+        // The longest leaves the fewest markets, and what is a part of it says nothing more.
+        asked.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        for word in asked {
+            if !words.iter().any(|longer| longer.contains(word)) {
+                words.push(word.to_owned());
+            }
+        }
         if words.is_empty() { None } else { Some(Words(words)) }
+    }
+}
+
+impl Letters {
+    fn of(text: &str) -> Letters {
+        Letters(text.bytes().filter_map(Letters::bit).fold(0, |all, bit| all | bit))
+    }
+
+    /// The bit of a small letter or a digit.
+    const fn bit(byte: u8) -> Option<u64> {
+        match byte {
+            b'a'..=b'z' => Some(1 << (byte - b'a')),
+            b'0'..=b'9' => Some(1 << (byte - b'0' + 26)),
+            _ => None,
+        }
     }
 }
 
 impl Search {
     /// What the questions of this catalogue are searched by.
     pub fn of(catalogue: &Catalogue) -> Search {
-        let oldest_first = catalogue.markets_created().rev();
-        Search { questions: oldest_first.map(|row| told(&row.draft.questions)).collect() }
+        let mut search = Search::default();
+        for row in catalogue.markets_created().rev() {
+            search.add(row.no, &told(&row.draft.questions));
+        }
+        search
     }
 
-    /// Whether all words stand in a market's question. O(its length).
-    pub fn matches(&self, market: MarketNo, words: &Words) -> bool {
-        let question = self.questions.get(market.index());
-        question.is_some_and(|question| words.0.iter().all(|word| question.contains(word)))
+    /// The markets, drafts too, in whose question all words stand.
+    pub fn found(&self, words: &Words) -> Found {
+        let mut found = Found::all(self.questions.len());
+        for word in &words.0 {
+            let left = found.count();
+            if let [one] = word.as_bytes()
+                && let Some(bit) = Letters::bit(*one)
+            {
+                let has = |market: MarketNo| self.letters.get(market.index());
+                found.keep(|market| has(market).is_some_and(|letters| letters.0 & bit != 0));
+            } else if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
+                let part = Part::new(word);
+                found.keep(|market| self.has(market, &part));
+            } else {
+                let mut with = Found::none(self.questions.len());
+                for known in self.vocabulary.with(&Part::new(word)) {
+                    self.places_of(known).iter().for_each(|market| with.add(*market));
+                }
+                found.keep_those_of(&with);
+            }
+        }
+        found
+    }
+
+    fn has(&self, market: MarketNo, part: &Part<'_>) -> bool {
+        let words = self.questions.get(market.index());
+        let mut words = words.into_iter().flatten().map(|word| self.vocabulary.word(*word));
+        words.any(|word| part.stands_in(word))
+    }
+
+    fn places_of(&self, word: WordNo) -> &[MarketNo] {
+        self.places.get(word.index()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Takes in the question of the next market, or of one that had none left.
+    fn add(&mut self, market: MarketNo, question: &str) {
+        let mut words: Vec<WordNo> =
+            question.split_whitespace().map(|word| self.vocabulary.number(word)).collect();
+        words.sort_unstable();
+        words.dedup();
+        let new = self.vocabulary.len().saturating_sub(self.places.len());
+        self.unused = self.unused.saturating_add(new);
+        self.places.resize_with(self.vocabulary.len(), Vec::new);
+        for word in &words {
+            let Some(places) = self.places.get_mut(word.index()) else { continue };
+            if let Err(place) = places.binary_search(&market) {
+                if places.is_empty() {
+                    self.unused = self.unused.saturating_sub(1);
+                    // Many words stand in one question only.
+                    places.reserve_exact(1);
+                }
+                places.insert(place, market);
+            }
+        }
+        if self.questions.len() <= market.index() {
+            self.questions.resize_with(market.index().saturating_add(1), Box::default);
+            self.letters.resize_with(market.index().saturating_add(1), Letters::default);
+        }
+        if let (Some(own), Some(letters)) =
+            (self.questions.get_mut(market.index()), self.letters.get_mut(market.index()))
+        {
+            (*own, *letters) = (words.into(), Letters::of(question));
+        }
+    }
+
+    /// Takes a market's question away.
+    fn remove(&mut self, market: MarketNo) {
+        let own = self.questions.get_mut(market.index()).map(std::mem::take);
+        for word in own.iter().flatten() {
+            let Some(places) = self.places.get_mut(word.index()) else { continue };
+            if let Ok(place) = places.binary_search(&market) {
+                places.remove(place);
+                self.unused = self.unused.saturating_add(usize::from(places.is_empty()));
+            }
+        }
+    }
+
+    /// Forgets words that stand nowhere any more, if they are many.
+    fn tidy(&mut self) {
+        if self.unused < UNUSED_MIN || self.unused < self.places.len() / 2 {
+            return;
+        }
+        let before = std::mem::take(self);
+        for (market, words) in (0..).map(MarketNo).zip(&before.questions) {
+            let words: Vec<&str> = words.iter().map(|word| before.vocabulary.word(*word)).collect();
+            self.add(market, &words.join(" "));
+        }
     }
 
     fn fold_effect(&mut self, effect: &Effect) -> Result<(), Fault> {
         match effect {
             Effect::MarketCreated { market, draft } => {
                 is_next(market.index(), self.questions.len())?;
-                self.questions.push(told(&draft.questions));
+                self.add(*market, &told(&draft.questions));
                 Ok(())
             }
             Effect::MarketRevised { market, revision } => {
-                let question = self.questions.get_mut(market.index());
-                let question = question.ok_or(Fault::UnknownMarket(*market))?;
+                if market.index() >= self.questions.len() {
+                    return Err(Fault::UnknownMarket(*market));
+                }
                 if let Some(questions) = &revision.questions {
-                    *question = told(questions);
+                    self.remove(*market);
+                    self.add(*market, &told(questions));
+                    self.tidy();
                 }
                 Ok(())
             }
@@ -68,9 +207,9 @@ impl Projection for Search {
 }
 
 /// A text in all its languages, as it is compared. No word spans two of them.
-fn told(text: &Localized) -> Box<str> {
+fn told(text: &Localized) -> String {
     let Localized { pt, en, es } = text;
-    [pt, en, es].map(|text| plain(text)).join("\n").into()
+    [pt, en, es].map(|text| plain(text)).join("\n")
 }
 
 /// A text in small letters without the accents of Portuguese, Spanish and their neighbours.
@@ -96,24 +235,43 @@ const fn without_accent(letter: char) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::super::fixture::*;
     use super::*;
+    use crate::exchange::catalogue::MarketRevision;
 
-    fn asked(pt: &str, en: &str, es: &str) -> Search {
-        let questions = Localized { pt: pt.into(), en: en.into(), es: es.into() };
-        let Effect::MarketCreated { market, mut draft } = market(RAIN, None) else {
+    fn texts([pt, en, es]: [&str; 3]) -> Localized {
+        Localized { pt: pt.into(), en: en.into(), es: es.into() }
+    }
+
+    fn asked(market: MarketNo, questions: Localized) -> Effect {
+        let Effect::MarketCreated { mut draft, .. } = super::super::fixture::market(market, None)
+        else {
             panic!("a market")
         };
         draft.questions = questions;
-        let mut search = Search::default();
-        assert_eq!(fold(&mut search, 1, &[Effect::MarketCreated { market, draft }]), 0);
-        search
+        Effect::MarketCreated { market, draft }
+    }
+
+    fn revised(market: MarketNo, questions: Localized) -> Effect {
+        let revision = MarketRevision { questions: Some(questions), ..MarketRevision::default() };
+        Effect::MarketRevised { market, revision: Box::new(revision) }
+    }
+
+    fn found(search: &Search, text: &str) -> Vec<u32> {
+        let found = search.found(&Words::of(text).unwrap());
+        let markets = u32::try_from(search.questions.len()).unwrap();
+        (0..markets).filter(|market| found.has(MarketNo(*market))).collect()
     }
 
     #[test]
     fn words_are_found_in_every_language_whatever_their_accents() {
-        let search = asked("Vai chover amanhã na EDIÇÃO?", "Will it rain?", "¿Lloverá mañana?");
-        for found in [
+        let mut search = Search::default();
+        let rain = texts(["Vai chover amanhã na EDIÇÃO?", "Will it rain?", "¿Lloverá mañana?"]);
+        assert_eq!(fold(&mut search, 1, &[asked(RAIN, rain)]), 0);
+        for text in [
             "amanha",
             "EDIÇÃO",
             "edicao",
@@ -122,13 +280,82 @@ mod tests {
             "MAN\u{303}ANA",
             "llov",
             "chover rain",
+            "i",
+            "?",
+            "¿",
         ] {
-            assert!(search.matches(RAIN, &Words::of(found).unwrap()), "{found}");
+            assert_eq!(found(&search, text), [RAIN.0], "{text}");
         }
-        for not in ["snow", "rain snow", "rain?¿"] {
-            assert!(!search.matches(RAIN, &Words::of(not).unwrap()), "{not}");
+        for not in ["snow", "rain snow", "rain?¿", "b", "0", "l rain k"] {
+            assert_eq!(found(&search, not), [0; 0], "{not}");
         }
-        assert!(!search.matches(MarketNo(1), &Words::of("rain").unwrap()));
+        assert!(!search.found(&Words::of("rain").unwrap()).has(MarketNo(1)));
         assert_eq!(Words::of(" \t"), None);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_fault() {
+        let mut search = Search::default();
+        let questions = || texts(["a", "b", "c"]);
+        assert_eq!(fold(&mut search, 1, &[revised(RAIN, questions())]), 1);
+        assert_eq!(fold(&mut search, 2, &[asked(MarketNo(1), questions())]), 1);
+        assert_eq!(found(&search, "a"), [0; 0]);
+    }
+
+    #[test]
+    fn words_that_stand_nowhere_are_forgotten() {
+        let mut search = Search::default();
+        let questions = |number: usize| texts([&format!("n{number}"), "rain", "x"]);
+        assert_eq!(fold(&mut search, 1, &[asked(RAIN, questions(0))]), 0);
+        for number in 1..10 * UNUSED_MIN {
+            assert_eq!(fold(&mut search, 2, &[revised(RAIN, questions(number))]), 0);
+            assert_eq!(search.vocabulary.len(), search.unused + 3);
+            assert!(search.unused < UNUSED_MIN);
+            assert_eq!(found(&search, &format!("n{number} rain")), [RAIN.0]);
+            assert_eq!(found(&search, &format!("n{}x", number - 1)), [0; 0]);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(128)
+        })]
+
+        /// Few letters, so that words are parts of one another; many markets, so that all ways of
+        /// looking are gone.
+        #[test]
+        fn found_is_whose_question_has_all_words(
+            questions in prop::collection::vec("[abÃ1 ?]{0,12}", 1..150),
+            revisions in prop::collection::vec((any::<Index>(), "[abcé ]{0,12}"), 0..40),
+            asked_for in prop::collection::vec("[abcÁ1 ?]{1,8}", 1..20),
+        ) {
+            let (mut search, mut expected) = (Search::default(), Vec::new());
+            for (no, question) in (0..).map(MarketNo).zip(&questions) {
+                let effect = asked(no, texts([question, "en", "es"]));
+                prop_assert_eq!(fold(&mut search, 1, &[effect]), 0);
+                expected.push(format!("{}\nen\nes", plain(question)));
+            }
+            for (which, question) in &revisions {
+                let market = which.index(questions.len());
+                let no = MarketNo(u32::try_from(market).unwrap());
+                let effect = revised(no, texts([question, "en", "es"]));
+                prop_assert_eq!(fold(&mut search, 2, &[effect]), 0);
+                expected[market] = format!("{}\nen\nes", plain(question));
+            }
+            for text in &asked_for {
+                let asked_for = plain(text);
+                if Words::of(text).is_none() {
+                    prop_assert!(asked_for.trim().is_empty());
+                    continue;
+                }
+                let has_all = |question: &String| {
+                    asked_for.split_whitespace().all(|word| question.contains(word))
+                };
+                let having = (0..).zip(&expected).filter(|(_, question)| has_all(question));
+                let having: Vec<u32> = having.map(|(market, _)| market).collect();
+                prop_assert_eq!(found(&search, text), having, "{}", text);
+            }
+        }
     }
 }

@@ -50,7 +50,7 @@ pub const ROOMS: [Room; 10] = [
             "data_encoding",
         ],
     },
-    Room { name: "projection", ours: &["exchange"], others: &["rustc_hash"] },
+    Room { name: "projection", ours: &["exchange"], others: &["memchr", "rustc_hash"] },
     Room {
         name: "engine",
         ours: &["exchange", "journal", "projection"],

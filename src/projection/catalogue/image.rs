@@ -1,7 +1,7 @@
 //! Categories, events and markets in the read model's image, in order of their numbers, and the
 //! orders in which they were published.
 
-use super::{Catalogue, CategoryRow, EventRow, MarketRow};
+use super::{Catalogue, CategoryRow, EventRow, MarketRow, PublicMarkets};
 use crate::exchange::ids::{CategoryNo, EventNo, MarketNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
@@ -22,7 +22,15 @@ numbered!(MarketRow(MarketNo) {
 
 impl Imaged for Catalogue {
     fn write(&self, sink: &mut impl ImageSink) {
-        let Catalogue { categories, events, markets, events_published, markets_published } = self;
+        let Catalogue {
+            categories,
+            events,
+            markets,
+            // Counted again.
+            public: _,
+            events_published,
+            markets_published,
+        } = self;
         write_count(categories.len(), sink);
         for row in categories {
             row.write_in_table(sink);
@@ -106,6 +114,7 @@ impl Catalogue {
         hold(self.events.last().is_none_or(|last| last.id < row.id), "event ids out of order")?;
         self.check_categories(&row.draft.categories)?;
         self.events.push(row);
+        self.public.push(PublicMarkets::default());
         Ok(())
     }
 
@@ -114,6 +123,10 @@ impl Catalogue {
         hold(self.markets.last().is_none_or(|last| last.id < row.id), "market ids out of order")?;
         self.check_categories(&row.draft.categories)?;
         if let Some(event) = row.draft.event {
+            let public = self.public.get_mut(event.index());
+            if let (Some(public), Some(_)) = (public, row.published_at) {
+                public.add(&row.draft);
+            }
             let event = self.events.get_mut(event.index());
             event.ok_or(BadImage::Contradiction("a market of no event"))?.markets.push(row.no);
         }
