@@ -152,9 +152,10 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     }
     answers.push(format!("{:?}", all(model.statements.of(user))));
     answers.push(format!("{:?} {:?}", all(model.settlements.of(user)), model.pnl(user)));
-    let since = |days| model.performance.since(Day::of(model.time()).earlier(days));
+    let before = |days| model.performance.before(Day::of(model.time()).earlier(days));
+    let since = |days| model.performance.since(&before(days)).collect::<Vec<_>>();
     for days in [0, 1, 6, 29, u32::MAX] {
-        let score = since(days).find(|(other, _)| *other == user);
+        let score = since(days).into_iter().find(|(other, _)| *other == user);
         answers.push(format!("{score:?}"));
     }
     let positions = all(model.positions.of(user));

@@ -11,14 +11,19 @@ use super::printed::PrintedPages;
 use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::units::Sequence;
+use crate::projection::performance::{Baseline, Day};
 
 /// Answers of each kind that are kept, each of at most one piece of a list (16 KiB): together a few
 /// megabytes at most. An answer has its place by what it shows, and gives way to another of the
 /// same place.
 const PLACES: usize = 256;
 
+/// Days of which it is kept what everybody had come to by then, at some tens of bytes a user: those
+/// with which leaderboards begin have a place each.
+const DAYS: usize = 4;
+
 /// Everything that is kept in print.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Print {
     /// Markets as lists show them.
     pub markets: PrintedPages,
@@ -28,6 +33,20 @@ pub struct Print {
     pub orders: KeptAnswers<UserNo>,
     /// Pages of leaderboards, not yet in print: who is on them, and how many there are in all.
     pub boards: KeptAnswers<Board, Arc<Ranked>>,
+    /// What everybody had come to when a day began.
+    pub baselines: KeptAnswers<Day, Arc<Baseline>>,
+}
+
+impl Default for Print {
+    fn default() -> Print {
+        Print {
+            markets: PrintedPages::default(),
+            books: KeptAnswers::default(),
+            orders: KeptAnswers::default(),
+            boards: KeptAnswers::default(),
+            baselines: KeptAnswers::of(DAYS),
+        }
+    }
 }
 
 /// What an answer shows.

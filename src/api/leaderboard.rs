@@ -13,8 +13,9 @@ use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
 use crate::engine::clock;
 use crate::exchange::ids::UserNo;
-use crate::exchange::units::TimeMs;
-use crate::projection::performance::{Day, Score};
+use crate::exchange::units::{Sequence, TimeMs};
+use crate::projection::ReadModel;
+use crate::projection::performance::{Baseline, Day, Score};
 
 /// Pages of the leaderboard.
 const PLACES_PAGE: PageRule = PageRule { standard: 20, max: 100, above: Above::Refused };
@@ -100,6 +101,12 @@ impl Subject for Board {
     }
 }
 
+impl Subject for Day {
+    fn number(self) -> usize {
+        Day::number(self)
+    }
+}
+
 impl Board {
     /// What ranks: the better first, of equals the one who came to the venue first.
     fn rank(self, (user, score): &(UserNo, Score)) -> impl Ord + use<> {
@@ -133,6 +140,21 @@ impl Board {
     }
 }
 
+/// What everybody had come to when a day began. Kept as soon as it cannot change any more.
+fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
+    let baselines = &call.behind.printed.baselines;
+    if day == Day::FIRST {
+        return Arc::new(view.performance.before(day));
+    }
+    baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
+        let baseline = Arc::new(view.performance.before(day));
+        if Day::of(view.time()) >= day {
+            baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
+        }
+        baseline
+    })
+}
+
 /// `GET /leaderboard`: those who traded or realised something in the period.
 pub fn list(call: &Call) -> Result<Reply, Problem> {
     let mut form = call.form();
@@ -148,7 +170,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let board = Board { by, first: period.first(now), page };
         let changed = view.changes.of_scores();
         let kept = call.behind.printed.boards.find(board, changed);
-        let scores = || board.best(view.performance.since(board.first));
+        let scores = || board.best(view.performance.since(&baseline(call, view, board.first)));
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;
     // To sort everybody takes a while, in which nobody is to wait for the lock.

@@ -106,7 +106,8 @@ mod tests {
 
     /// Everybody's score.
     fn scores(model: &ReadModel) -> Vec<(UserNo, Score)> {
-        model.performance.since(Day::of(TimeMs::default())).collect()
+        let performance = &model.performance;
+        performance.since(&performance.before(Day::of(TimeMs::default()))).collect()
     }
 
     /// All that a reader is shown of the book and of two users' orders.

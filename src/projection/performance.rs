@@ -3,6 +3,8 @@
 
 mod image;
 
+use std::iter;
+
 use rustc_hash::FxHashMap;
 
 use super::Projection;
@@ -23,6 +25,9 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 pub struct Day(u32);
 
 impl Day {
+    /// Before all days on which anything happens.
+    pub const FIRST: Day = Day(0);
+
     /// The day of a moment.
     pub fn of(time: TimeMs) -> Day {
         Day(u32::try_from(time.get().div_euclid(DAY_MS)).unwrap_or(u32::MAX))
@@ -63,47 +68,44 @@ struct DayRow {
     score: Score,
 }
 
-/// One user.
+/// One user, but for the last day on which anything changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct UserRow {
     deposited: MoneySum,
     withdrawn: MoneySum,
     fees_taken: MoneySum,
-    /// Oldest first.
+    /// Those before the last one, oldest first.
     days: Vec<DayRow>,
 }
 
-impl UserRow {
-    /// The score at the end of the last day before this one.
-    fn before(&self, day: Day) -> Score {
-        let later = self.days.partition_point(|row| row.day < day);
-        later
-            .checked_sub(1)
-            .and_then(|last| self.days.get(last))
-            .map_or_else(Score::default, |r| r.score)
-    }
+/// The last day on which anything changed for a user, if there was one, and the score so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Latest {
+    day: Option<Day>,
+    score: Score,
+}
 
-    fn total(&self) -> Score {
-        self.days.last().map_or_else(Score::default, |row| row.score)
+impl Latest {
+    fn row(self) -> Option<DayRow> {
+        self.day.map(|day| DayRow { day, score: self.score })
     }
+}
 
-    /// The score of today, to be changed.
-    fn today(&mut self, day: Day) -> Option<&mut Score> {
-        if self.days.last().is_none_or(|last| last.day < day) {
-            self.days.push(DayRow { day, score: self.total() });
-            // The last day before those that are kept is what they are counted from.
-            let first = day.earlier(DAYS_KEPT);
-            let gone = self.days.partition_point(|row| row.day < first).saturating_sub(1);
-            self.days.drain(..gone);
-        }
-        self.days.last_mut().map(|row| &mut row.score)
-    }
+/// What everybody had come to when a day began. Nothing that comes later changes it, once a record
+/// of that day or after it was folded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    day: Day,
+    /// By user; of those who are not here, nothing.
+    scores: Vec<Score>,
 }
 
 /// Everybody's figures. Each of the last days on which anything changed costs a user 48 bytes.
 #[derive(Debug, Default)]
 pub struct Performance {
     users: Vec<UserRow>,
+    /// By user. They stand together, since whoever compares users goes through all of them.
+    latest: Vec<Latest>,
     /// What each user realised so far in each market that is not final.
     realised: FxHashMap<MarketNo, FxHashMap<UserNo, MoneySum>>,
 }
@@ -126,17 +128,37 @@ impl Performance {
 
     /// A user's score from the beginning. O(1).
     pub fn total(&self, user: UserNo) -> Score {
-        self.users.get(user.index()).map_or_else(Score::default, UserRow::total)
+        self.latest.get(user.index()).copied().unwrap_or_default().score
     }
 
-    /// The scores since the beginning of a day, one of the last [`DAYS_KEPT`] or the first of all,
-    /// of all users for whom anything changed since. O(1)
-    /// for each user, and a bisection of the days of those who are told of.
-    pub fn since(&self, day: Day) -> impl Iterator<Item = (UserNo, Score)> {
-        let numbered = (0..).map(UserNo).zip(&self.users);
-        let active = numbered.filter(move |(_, row)| row.days.last().is_some_and(|d| d.day >= day));
-        active.filter_map(move |(user, row)| {
-            row.total().since(row.before(day)).ok().map(|score| (user, score))
+    /// What everybody had come to when a day began, one of the last [`DAYS_KEPT`] or the first of
+    /// all. O(users), and a bisection of the days of those for whom anything changed since.
+    pub fn before(&self, day: Day) -> Baseline {
+        let before = |(row, latest): (&UserRow, &Latest)| {
+            if latest.day.is_some_and(|last| last < day) {
+                return latest.score;
+            }
+            let later = row.days.partition_point(|row| row.day < day);
+            let last = later.checked_sub(1).and_then(|last| row.days.get(last));
+            last.map_or_else(Score::default, |row| row.score)
+        };
+        let scores = match day {
+            // Before it was nothing.
+            Day::FIRST => Vec::new(),
+            _ => self.users.iter().zip(&self.latest).map(before).collect(),
+        };
+        Baseline { day, scores }
+    }
+
+    /// The scores since that day began, of all users for whom anything changed since. O(users).
+    pub fn since(&self, baseline: &Baseline) -> impl Iterator<Item = (UserNo, Score)> {
+        let before = baseline.scores.iter().copied().chain(iter::repeat(Score::default()));
+        let all = (0..).map(UserNo).zip(&self.latest).zip(before);
+        let day = baseline.day;
+        all.filter_map(move |((user, latest), before)| {
+            let active = latest.day.is_some_and(|last| last >= day);
+            let score = active.then(|| latest.score.since(before))?;
+            score.ok().map(|score| (user, score))
         })
     }
 
@@ -145,6 +167,7 @@ impl Performance {
             Effect::UserCreated { user, .. } => {
                 is_next(user.index(), self.users.len())?;
                 self.users.push(UserRow::default());
+                self.latest.push(Latest::default());
                 Ok(())
             }
             Effect::Deposited { user, amount } => {
@@ -186,9 +209,8 @@ impl Performance {
     }
 
     fn traded(&mut self, time: TimeMs, user: UserNo, quantity: Lots) -> Result<(), Fault> {
-        if let Some(score) = self.row(user)?.today(Day::of(time)) {
-            score.volume = score.volume.plus(quantity)?;
-        }
+        let score = self.today(user, Day::of(time))?;
+        score.volume = score.volume.plus(quantity)?;
         Ok(())
     }
 
@@ -196,10 +218,24 @@ impl Performance {
         if gain == MoneySum::ZERO {
             return Ok(());
         }
-        if let Some(score) = self.row(user)?.today(Day::of(time)) {
-            score.realised = score.realised.and(gain)?;
-        }
+        let score = self.today(user, Day::of(time))?;
+        score.realised = score.realised.and(gain)?;
         Ok(())
+    }
+
+    /// A user's score of today, to be changed.
+    fn today(&mut self, user: UserNo, day: Day) -> Result<&mut Score, Fault> {
+        let latest = self.latest.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+        if latest.day.is_none_or(|last| last < day) {
+            let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
+            row.days.extend(latest.row());
+            // The last day before those that are kept is what they are counted from.
+            let first = day.earlier(DAYS_KEPT);
+            let gone = row.days.partition_point(|row| row.day < first).saturating_sub(1);
+            row.days.drain(..gone);
+            latest.day = Some(day);
+        }
+        Ok(&mut latest.score)
     }
 
     fn row(&mut self, user: UserNo) -> Result<&mut UserRow, Fault> {
@@ -262,6 +298,10 @@ impl Pnl {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::super::fixture::*;
     use super::*;
     use crate::exchange::catalogue::Outcome;
@@ -279,7 +319,8 @@ mod tests {
     }
 
     fn since(performance: &Performance, day: u32) -> Vec<(u32, i128, u128)> {
-        let scores = performance.since(Day(day));
+        let baseline = performance.before(Day(day));
+        let scores = performance.since(&baseline);
         scores.map(|(user, s)| (user.0, s.realised.get(), s.volume.get())).collect()
     }
 
@@ -302,6 +343,49 @@ mod tests {
         assert_eq!(Day(1).earlier(2), Day(0));
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// However early it was taken on its day, and whoever came after that.
+        #[test]
+        fn what_everybody_had_come_to_stays_as_it_was(
+            trades in prop::collection::vec((0..6_u32, 0..4_usize, 1..9_u64), 1..60),
+        ) {
+            let mut performance: Performance = opened();
+            let (mut users, mut day) = (2, 40);
+            let mut taken: BTreeMap<u32, Baseline> = BTreeMap::new();
+            let mut made: Vec<(u32, u32, u64)> = Vec::new();
+            for (user, pause, quantity) in trades {
+                day += [0, 1, 5, 30][pause];
+                let time = i64::from(day);
+                while user >= users {
+                    fold_at(&mut performance, time, &[super::super::fixture::user(UserNo(users))]);
+                    users += 1;
+                }
+                let [maker, taker] = [ANN, UserNo(user)].map(|user| Placed { user, ..BID });
+                let trade = Placed { record: 3, ..taker }.took(0, maker, 0, quantity);
+                fold_at(&mut performance, time, &[trade]);
+                made.extend([(day, ANN.0, quantity), (day, user, quantity)]);
+                let today = Day::of(TimeMs::new(time * DAY_MS).unwrap());
+                for days in [0, 6, 29, u32::MAX] {
+                    let first = today.earlier(days);
+                    let early = taken.entry(first.0).or_insert_with(|| performance.before(first));
+                    let mut expected: BTreeMap<u32, u128> = BTreeMap::new();
+                    for (_, user, quantity) in made.iter().filter(|(day, ..)| *day >= first.0) {
+                        *expected.entry(*user).or_default() += u128::from(*quantity);
+                    }
+                    let told = performance.since(early);
+                    let told: BTreeMap<u32, u128> =
+                        told.map(|(user, score)| (user.0, score.volume.get())).collect();
+                    prop_assert_eq!(told, expected, "{} days before {}", days, day);
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_days_of_a_month_are_kept_and_the_sum_of_all() {
         let mut performance: Performance = opened();
@@ -317,7 +401,8 @@ mod tests {
             );
             let today = Day::of(time);
             for days in [0, 1, 6, 29, u32::MAX] {
-                let since = performance.since(today.earlier(days));
+                let baseline = performance.before(today.earlier(days));
+                let since = performance.since(&baseline);
                 let volumes: Vec<u128> = since.map(|(_, score)| score.volume.get()).collect();
                 let expected =
                     u128::from(days.saturating_add(1)).min(u128::try_from(day).unwrap() + 1);

@@ -1,6 +1,6 @@
 //! Users' figures in the read model's image: user by user, then what is realised where.
 
-use super::{Day, DayRow, Performance, Score, UserRow};
+use super::{Day, DayRow, Latest, Performance, Score, UserRow};
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
@@ -10,7 +10,6 @@ use crate::projection::image::{Sizes, hold};
 
 imaged!(Score { realised, volume });
 imaged!(DayRow { day, score });
-imaged!(UserRow { deposited, withdrawn, fees_taken, days });
 
 impl Imaged for Day {
     #[inline]
@@ -27,9 +26,17 @@ impl Imaged for Day {
 impl Performance {
     /// Writes every user's days, and what each realised in each market by ascending numbers.
     pub(in crate::projection) fn write(&self, sink: &mut impl ImageSink) {
-        let Performance { users, realised } = self;
-        for row in users {
-            row.write(sink);
+        let Performance { users, latest, realised } = self;
+        for (row, latest) in users.iter().zip(latest) {
+            let UserRow { deposited, withdrawn, fees_taken, days } = row;
+            deposited.write(sink);
+            withdrawn.write(sink);
+            fees_taken.write(sink);
+            let latest = latest.row();
+            write_count(days.len().saturating_add(usize::from(latest.is_some())), sink);
+            for day in days.iter().chain(&latest) {
+                day.write(sink);
+            }
         }
         let each = realised.iter().flat_map(|(market, users)| {
             users.iter().map(|(user, realised)| (*user, *market, *realised))
@@ -51,8 +58,16 @@ impl Performance {
     ) -> Result<Performance, BadImage> {
         let mut performance = Performance::default();
         for _ in 0..sizes.users {
-            let row = UserRow::read(source)?;
+            let mut row = UserRow {
+                deposited: Imaged::read(source)?,
+                withdrawn: Imaged::read(source)?,
+                fees_taken: Imaged::read(source)?,
+                days: Imaged::read(source)?,
+            };
             hold(row.days.is_sorted_by(|a, b| a.day < b.day), "days out of order")?;
+            let latest = row.days.pop();
+            let latest = latest.map(|DayRow { day, score }| Latest { day: Some(day), score });
+            performance.latest.push(latest.unwrap_or_default());
             performance.users.push(row);
         }
         let mut before: Option<(UserNo, MarketNo)> = None;
