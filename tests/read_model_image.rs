@@ -23,12 +23,13 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Direction, Record};
 use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{EventNo, KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
 use openoutcry::exchange::image::coding::BadImage;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::projection::ReadModel;
+use openoutcry::projection::catalogue::Wanted;
 use openoutcry::projection::history::{History, HistoryError};
 use openoutcry::projection::performance::Day;
 use openoutcry::projection::search::Words;
@@ -93,6 +94,16 @@ fn shown(model: &ReadModel) -> Vec<String> {
     let published: Vec<MarketNo> = catalogue.markets_published().map(|row| row.no).collect();
     let events: Vec<EventNo> = catalogue.events_published().map(|row| row.no).collect();
     answers.push(format!("{published:?} {events:?}"));
+    for highlighted in [None, Some(true), Some(false)] {
+        for no in 0..=catalogue.categories().len() {
+            let category = [CategoryNo(u32::try_from(no).unwrap())];
+            for categories in [None, Some(&category[..])] {
+                let (count, rows) = catalogue.markets_wanted(Wanted { highlighted, categories });
+                let rows: Vec<MarketNo> = rows.map(|row| row.no).collect();
+                answers.push(format!("{count} {rows:?}"));
+            }
+        }
+    }
     let markets: Vec<MarketNo> = catalogue.markets_created().map(|row| row.no).collect();
     for market in &markets {
         let row = catalogue.market(*market).unwrap();
@@ -129,7 +140,7 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     ));
     for words in ["a", "e o", "will"] {
         let words = Words::of(words).unwrap();
-        answers.push(format!("{}", model.search.found(&words).has(market)));
+        answers.push(format!("{}", model.search.found(&words).has(market.index())));
     }
     answers
 }

@@ -14,7 +14,7 @@ use crate::exchange::ids::{CategoryId, CategoryNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
-use crate::projection::catalogue::MarketRow;
+use crate::projection::catalogue::{MarketRow, Wanted};
 
 /// Pages of markets (interface 4.1).
 pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -36,7 +36,17 @@ impl MarketFilter {
         Some(MarketFilter { highlighted: highlighted?, categories: categories? })
     }
 
-    /// The filter, with its categories as numbers.
+    /// How many public markets it keeps, and these, newest publication first.
+    fn listed<'v>(
+        &self,
+        view: &'v ReadModel,
+    ) -> (usize, impl Iterator<Item = &'v MarketRow> + use<'v>) {
+        let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
+        let (highlighted, categories) = (self.highlighted, categories.as_deref());
+        view.catalogue.markets_wanted(Wanted { highlighted, categories })
+    }
+
+    /// The filter, with its categories as numbers, for markets that may be drafts.
     pub fn resolve(&self, view: &ReadModel) -> impl Fn(&&MarketRow) -> bool + use<> {
         let highlighted = self.highlighted;
         let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
@@ -66,8 +76,8 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (filter, page) = form.finish(filter.zip(page))?;
     let (sequence, found) = call.look(|view| {
-        let (rows, paging) =
-            page.cut(view.catalogue.markets_published().filter(filter.resolve(view)));
+        let (count, kept) = filter.listed(view);
+        let (rows, paging) = page.cut_known(kept, count);
         Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)
@@ -95,9 +105,9 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
     let (sequence, found) = call.look(|view| {
-        let kept = view.catalogue.markets_published().filter(filter.resolve(view));
+        let (_, kept) = filter.listed(view);
         let found = view.search.found(&words);
-        let (rows, paging) = page.cut(kept.filter(|row| found.has(row.no)));
+        let (rows, paging) = page.cut(kept.filter(|row| found.has(row.no.index())));
         Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)

@@ -2,6 +2,7 @@
 //! What is long and seldom changes is shared, so that a reader copies no text.
 
 mod image;
+mod listing;
 mod public;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use crate::exchange::ids::{CategoryId, CategoryNo, EventId, EventNo, MarketId, M
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::units::{SettlementPrice, TimeMs};
 
+use listing::Listing;
+pub use listing::Wanted;
 pub use public::PublicMarkets;
 
 /// A category.
@@ -81,8 +84,7 @@ pub struct Catalogue {
     public: Vec<PublicMarkets>,
     /// In order of publication.
     events_published: Vec<EventNo>,
-    /// In order of publication.
-    markets_published: Vec<MarketNo>,
+    markets_published: Listing,
 }
 
 impl Catalogue {
@@ -131,7 +133,18 @@ impl Catalogue {
 
     /// The public markets, newest publication first.
     pub fn markets_published(&self) -> impl DoubleEndedIterator<Item = &MarketRow> {
-        self.markets_published.iter().rev().filter_map(|market| self.market(*market))
+        let published = self.markets_published.published().iter().rev();
+        published.filter_map(|market| self.market(*market))
+    }
+
+    /// How many public markets are as wanted, and these, newest publication first. O(markets) bits
+    /// where there is a filter, and O(those of it).
+    pub fn markets_wanted(
+        &self,
+        wanted: Wanted<'_>,
+    ) -> (usize, impl Iterator<Item = &MarketRow> + use<'_>) {
+        let (count, markets) = self.markets_published.wanted(wanted);
+        (count, markets.filter_map(|market| self.market(market)))
     }
 
     /// All markets, drafts too, newest first.
@@ -260,6 +273,7 @@ impl Catalogue {
             public.remove(&before);
             public.add(&row.draft);
         }
+        self.markets_published.revise(market, &before, &row.draft);
         Ok(())
     }
 
@@ -268,7 +282,7 @@ impl Catalogue {
         let row = self.market_mut(market)?;
         row.published_at = Some(time);
         let draft = Arc::clone(&row.draft);
-        self.markets_published.push(market);
+        self.markets_published.add(market, &draft);
         let Some(event) = draft.event else { return Ok(()) };
         if let Some(public) = self.public.get_mut(event.index()) {
             public.add(&draft);
@@ -403,7 +417,7 @@ mod tests {
 
         /// Whatever becomes public or is revised, before or after that.
         #[test]
-        fn what_is_counted_of_public_markets_is_what_there_is(
+        fn what_is_counted_and_listed_is_what_there_is(
             steps in prop::collection::vec(
                 (0..4_u32, 0..3_u8, any::<bool>(), prop::collection::vec(0..4_u32, 0..3)), 0..30,
             ),
@@ -427,6 +441,32 @@ mod tests {
                 };
                 prop_assert_eq!(fold(&mut catalogue, 20, &[effect]), 0);
             }
+            let mut published: Vec<&MarketRow> = catalogue.markets_published().collect();
+            prop_assert!(published.iter().all(|row| row.published_at.is_some()));
+            for highlighted in [None, Some(true), Some(false)] {
+                for categories in [None, Some(&[] as &[u32]), Some(&[1]), Some(&[3, 9, 0])] {
+                    let numbers = categories.map(|of| of.iter().copied().map(CategoryNo).collect());
+                    let numbers: Option<Vec<CategoryNo>> = numbers;
+                    let mut expected = published.clone();
+                    expected.retain(|row| {
+                        let shares = |of: &[CategoryNo]| {
+                            row.draft.categories.iter().any(|category| of.contains(category))
+                        };
+                        highlighted.is_none_or(|flag| row.draft.highlighted == flag)
+                            && numbers.as_deref().is_none_or(shares)
+                    });
+                    let wanted = Wanted { highlighted, categories: numbers.as_deref() };
+                    let (count, listed) = catalogue.markets_wanted(wanted);
+                    let (listed, expected): (Vec<_>, Vec<_>) = (
+                        listed.map(|row| row.no).collect(),
+                        expected.into_iter().map(|row| row.no).collect(),
+                    );
+                    prop_assert_eq!((count, listed), (expected.len(), expected));
+                }
+            }
+            published.sort_by_key(|row| row.no);
+            published.dedup_by_key(|row| row.no);
+            prop_assert_eq!(published.len(), catalogue.markets_published().count());
             for event in catalogue.events_created() {
                 let markets = event.markets.iter().filter_map(|market| catalogue.market(*market));
                 let drafts = markets.filter(|row| row.status.public()).map(|row| &row.draft);

@@ -1,16 +1,15 @@
 //! Words of the markets' questions, to be searched in any of the three languages.
 
-mod found;
 mod vocabulary;
 
 use super::Projection;
+use super::bits::Bits;
 use super::catalogue::Catalogue;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::catalogue::Localized;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::MarketNo;
 
-pub use found::Found;
 use vocabulary::{Part, Vocabulary, WordNo};
 
 /// A market is asked for a word itself, and not all words, where that is less: a question has some
@@ -86,23 +85,23 @@ impl Search {
         search
     }
 
-    /// The markets, drafts too, in whose question all words stand.
-    pub fn found(&self, words: &Words) -> Found {
-        let mut found = Found::all(self.questions.len());
+    /// The markets, drafts too, in whose question all words stand, by their numbers.
+    pub fn found(&self, words: &Words) -> Bits {
+        let mut found = Bits::all(self.questions.len());
         for word in &words.0 {
             let left = found.count();
             if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
-                let has = |market: MarketNo| self.letters.get(market.index());
-                found.keep(|market| has(market).is_some_and(|letters| letters.0 & bit != 0));
+                let letters = |market: usize| self.letters.get(market);
+                found.keep(|market| letters(market).is_some_and(|own| own.0 & bit != 0));
             } else if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
                 let part = Part::new(word);
                 found.keep(|market| self.has(market, &part));
             } else {
-                let mut with = Found::none(self.questions.len());
+                let mut with = Bits::none(self.questions.len());
                 for known in self.vocabulary.with(&Part::new(word)) {
-                    self.places_of(known).iter().for_each(|market| with.add(*market));
+                    self.places_of(known).iter().for_each(|market| with.add(market.index()));
                 }
                 found.keep_those_of(&with);
             }
@@ -110,8 +109,8 @@ impl Search {
         found
     }
 
-    fn has(&self, market: MarketNo, part: &Part<'_>) -> bool {
-        let words = self.questions.get(market.index());
+    fn has(&self, market: usize, part: &Part<'_>) -> bool {
+        let words = self.questions.get(market);
         let mut words = words.into_iter().flatten().map(|word| self.vocabulary.word(*word));
         words.any(|word| part.stands_in(word))
     }
@@ -263,7 +262,7 @@ mod tests {
     fn found(search: &Search, text: &str) -> Vec<u32> {
         let found = search.found(&Words::of(text).unwrap());
         let markets = u32::try_from(search.questions.len()).unwrap();
-        (0..markets).filter(|market| found.has(MarketNo(*market))).collect()
+        (0..markets).filter(|market| found.has(*market as usize)).collect()
     }
 
     #[test]
@@ -289,7 +288,7 @@ mod tests {
         for not in ["snow", "rain snow", "rain?¿", "b", "0", "l rain k"] {
             assert_eq!(found(&search, not), [0; 0], "{not}");
         }
-        assert!(!search.found(&Words::of("rain").unwrap()).has(MarketNo(1)));
+        assert!(!search.found(&Words::of("rain").unwrap()).has(1));
         assert_eq!(Words::of(" \t"), None);
     }
 

@@ -4,7 +4,7 @@
 use super::{Catalogue, CategoryRow, EventRow, MarketRow, PublicMarkets};
 use crate::exchange::ids::{CategoryNo, EventNo, MarketNo};
 use crate::exchange::image::coding::{
-    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count,
+    BadImage, ImageSink, ImageSource, Imaged, read_count, write_count, write_list,
 };
 use crate::projection::image::{hold, numbered};
 
@@ -51,7 +51,7 @@ impl Imaged for Catalogue {
             row.write_in_table(sink);
         }
         events_published.write(sink);
-        markets_published.write(sink);
+        write_list(markets_published.published().iter(), sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
@@ -66,11 +66,16 @@ impl Imaged for Catalogue {
             catalogue.read_market(place, source)?;
         }
         catalogue.events_published = Imaged::read(source)?;
-        catalogue.markets_published = Imaged::read(source)?;
+        let published: Vec<MarketNo> = Imaged::read(source)?;
         let events = catalogue.events.iter().map(|row| row.published_at.is_some());
         let markets = catalogue.markets.iter().map(|row| row.published_at.is_some());
         check_published(events, catalogue.events_published.iter().map(|event| event.index()))?;
-        check_published(markets, catalogue.markets_published.iter().map(|market| market.index()))?;
+        check_published(markets, published.iter().map(|market| market.index()))?;
+        for market in published {
+            if let Some(row) = catalogue.markets.get(market.index()) {
+                catalogue.markets_published.add(market, &row.draft);
+            }
+        }
         Ok(catalogue)
     }
 }
