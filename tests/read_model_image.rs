@@ -98,7 +98,8 @@ fn shown(model: &ReadModel) -> Vec<String> {
         for no in 0..=catalogue.categories().len() {
             let category = [CategoryNo(u32::try_from(no).unwrap())];
             for categories in [None, Some(&category[..])] {
-                let (count, rows) = catalogue.markets_wanted(Wanted { highlighted, categories });
+                let (count, rows) =
+                    catalogue.markets_wanted(Wanted { highlighted, categories, found: None });
                 let rows: Vec<MarketNo> = rows.map(|row| row.no).collect();
                 answers.push(format!("{count} {rows:?}"));
             }

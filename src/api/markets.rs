@@ -14,6 +14,7 @@ use crate::exchange::ids::{CategoryId, CategoryNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
+use crate::projection::bits::Bits;
 use crate::projection::catalogue::{MarketRow, Wanted};
 
 /// Pages of markets (interface 4.1).
@@ -36,14 +37,16 @@ impl MarketFilter {
         Some(MarketFilter { highlighted: highlighted?, categories: categories? })
     }
 
-    /// How many public markets it keeps, and these, newest publication first.
+    /// How many public markets it keeps, of those that were found where they were looked for, and
+    /// these, newest publication first.
     fn listed<'v>(
         &self,
         view: &'v ReadModel,
+        found: Option<&Bits>,
     ) -> (usize, impl Iterator<Item = &'v MarketRow> + use<'v>) {
         let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
         let (highlighted, categories) = (self.highlighted, categories.as_deref());
-        view.catalogue.markets_wanted(Wanted { highlighted, categories })
+        view.catalogue.markets_wanted(Wanted { highlighted, categories, found })
     }
 
     /// The filter, with its categories as numbers, for markets that may be drafts.
@@ -76,7 +79,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (filter, page) = form.finish(filter.zip(page))?;
     let (sequence, found) = call.look(|view| {
-        let (count, kept) = filter.listed(view);
+        let (count, kept) = filter.listed(view, None);
         let (rows, paging) = page.cut_known(kept, count);
         Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
@@ -105,9 +108,9 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, MARKETS_PAGE);
     let (words, (filter, page)) = form.finish(words.zip(filter.zip(page)))?;
     let (sequence, found) = call.look(|view| {
-        let (_, kept) = filter.listed(view);
         let found = view.search.found(&words);
-        let (rows, paging) = page.cut(kept.filter(|row| found.has(row.no.index())));
+        let (count, kept) = filter.listed(view, Some(&found));
+        let (rows, paging) = page.cut_known(kept, count);
         Ok(call.behind.printed.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)

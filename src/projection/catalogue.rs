@@ -316,6 +316,7 @@ mod tests {
 
     use crate::exchange::catalogue::EventRevision;
     use crate::exchange::units::Sequence;
+    use crate::projection::bits::Bits;
     use MarketStatus::{Active, Closed, Draft};
 
     fn event(event: u32) -> Effect {
@@ -443,26 +444,34 @@ mod tests {
             }
             let mut published: Vec<&MarketRow> = catalogue.markets_published().collect();
             prop_assert!(published.iter().all(|row| row.published_at.is_some()));
-            for highlighted in [None, Some(true), Some(false)] {
-                for categories in [None, Some(&[] as &[u32]), Some(&[1]), Some(&[3, 9, 0])] {
-                    let numbers = categories.map(|of| of.iter().copied().map(CategoryNo).collect());
-                    let numbers: Option<Vec<CategoryNo>> = numbers;
-                    let mut expected = published.clone();
-                    expected.retain(|row| {
-                        let shares = |of: &[CategoryNo]| {
-                            row.draft.categories.iter().any(|category| of.contains(category))
-                        };
-                        highlighted.is_none_or(|flag| row.draft.highlighted == flag)
-                            && numbers.as_deref().is_none_or(shares)
-                    });
-                    let wanted = Wanted { highlighted, categories: numbers.as_deref() };
-                    let (count, listed) = catalogue.markets_wanted(wanted);
-                    let (listed, expected): (Vec<_>, Vec<_>) = (
-                        listed.map(|row| row.no).collect(),
-                        expected.into_iter().map(|row| row.no).collect(),
-                    );
-                    prop_assert_eq!((count, listed), (expected.len(), expected));
-                }
+            let mut odd = Bits::none(4);
+            odd.add(1);
+            odd.add(3);
+            let categories = [None, Some(vec![]), Some(vec![1]), Some(vec![3, 9, 0])];
+            let filters = categories.iter().flat_map(|categories| {
+                let categories = categories.as_deref().map(|of: &[u32]| {
+                    of.iter().copied().map(CategoryNo).collect::<Vec<_>>()
+                });
+                [None, Some(true), Some(false)].map(|flag| (flag, categories.clone()))
+            });
+            for ((highlighted, categories), found) in
+                filters.flat_map(|filter| [(filter.clone(), None), (filter, Some(&odd))])
+            {
+                let categories = categories.as_deref();
+                let is_wanted = |row: &&&MarketRow| {
+                    let shares = |of: &[CategoryNo]| {
+                        row.draft.categories.iter().any(|category| of.contains(category))
+                    };
+                    highlighted.is_none_or(|flag| row.draft.highlighted == flag)
+                        && categories.is_none_or(shares)
+                        && found.is_none_or(|_| row.no.0 % 2 == 1)
+                };
+                let expected = published.iter().filter(is_wanted).map(|row| row.no);
+                let expected: Vec<MarketNo> = expected.collect();
+                let wanted = Wanted { highlighted, categories, found };
+                let (count, listed) = catalogue.markets_wanted(wanted);
+                let listed: Vec<MarketNo> = listed.map(|row| row.no).collect();
+                prop_assert_eq!((count, listed), (expected.len(), expected));
             }
             published.sort_by_key(|row| row.no);
             published.dedup_by_key(|row| row.no);

@@ -15,6 +15,8 @@ pub struct Wanted<'a> {
     pub highlighted: Option<bool>,
     /// Those only that are in one of these categories.
     pub categories: Option<&'a [CategoryNo]>,
+    /// Those only whose numbers are among these.
+    pub found: Option<&'a Bits>,
 }
 
 /// The public markets.
@@ -49,7 +51,7 @@ impl Listing {
         (total, places.filter_map(|place| self.published.get(place).copied()))
     }
 
-    fn filtered(&self, Wanted { highlighted, categories }: Wanted<'_>) -> Bits {
+    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Bits {
         let count = self.published.len();
         let of = |places: &mut dyn Iterator<Item = &Place>| {
             let mut bits = Bits::none(count);
@@ -67,6 +69,10 @@ impl Listing {
             None => {}
             Some(true) => kept.keep_those_of(&of(&mut self.highlighted.iter())),
             Some(false) => kept.keep_all_but(&of(&mut self.highlighted.iter())),
+        }
+        if let Some(found) = found {
+            let is_found = |market: &MarketNo| found.has(market.index());
+            kept.keep(|place| self.published.get(place).is_some_and(is_found));
         }
         kept
     }
