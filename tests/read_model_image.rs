@@ -174,6 +174,11 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     for passed in 0..=positions.len() {
         let rest = all(model.positions.of(user).skip(passed));
         assert_eq!(rest, positions[passed..]);
+        // So many are asked for.
+        let newest = all(model.positions.newest(user, passed).take(passed));
+        assert_eq!(newest, positions[..passed]);
+        let last = all(model.positions.newest(user, passed).take(passed).skip(passed / 2));
+        assert_eq!(last, positions[passed / 2..passed]);
     }
     for row in &positions {
         let again = model.positions.position(user, row.market, row.outcome);

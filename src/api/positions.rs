@@ -18,16 +18,15 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let page = Page::read(&mut form, POSITIONS_PAGE);
     let page = form.finish(page)?;
     let user = call.caller.user;
-    let (sequence, (rows, markets)) = call.look(|view| {
-        let rows = view.positions.of(user);
+    let (sequence, (rows, count, markets)) = call.look(|view| {
+        let rows = view.positions.newest(user, page.places().end);
         // A market may end while those that ended before are fetched: what is held is shown with
         // its market of this moment.
         let shown = rows.held_within(page.places());
         let markets = shown.filter_map(|row| view.catalogue.market(row.market).cloned());
         let markets: FxHashMap<_, _> = markets.map(|market| (market.no, market)).collect();
-        Ok((rows, markets))
+        Ok((rows, view.positions.count(user), markets))
     })?;
-    let count = rows.len();
     let (rows, paging) = page.cut_known(rows, count);
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     let (_, positions) = call.look(|view| {

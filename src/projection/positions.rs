@@ -144,11 +144,21 @@ impl Positions {
     /// A user's positions, the latest change first. Sorts k rows in O(k log k); k is at most two a
     /// market in which the user holds contracts.
     pub fn of(&self, user: UserNo) -> PositionList {
-        let mut held: Vec<PositionRow> = self.held(user).copied().collect();
+        self.newest(user, usize::MAX)
+    }
+
+    /// As many of them as are asked for, and maybe more, the latest change first: whoever wants a
+    /// page need not wait until all are sorted. O(rows), and O(n log n) of the n that are asked for.
+    pub fn newest(&self, user: UserNo, wanted: usize) -> PositionList {
+        let mut held: Vec<&PositionRow> = self.held(user).collect();
+        if let Some(older) = held.len().checked_sub(wanted).filter(|older| *older > 0) {
+            held.select_nth_unstable_by_key(older - 1, |row| row.change);
+            held.drain(..older);
+        }
         held.sort_unstable_by_key(|row| row.change);
         let ended = self.ended.pages(user.0);
         let left = ended.count();
-        PositionList { held, ended, left }
+        PositionList { held: held.into_iter().copied().collect(), ended, left }
     }
 
     /// How many positions a user has, those held to the end too. O(1).
