@@ -191,7 +191,11 @@ fn without_sleds_folder_the_archive_is_all_and_what_it_lacks_is_said() {
         assert_eq!(salvaged.head.sequence, Sequence::new(last));
         assert_eq!(salvaged.acknowledged, Some(Sequence::new(600)));
         assert_eq!(salvaged.complete, archived == 30);
-        assert!(salvaged.faults[0].ends_with("is gone"), "{:?}", salvaged.faults);
+        let faults: Vec<&str> = salvaged.faults.iter().map(String::as_str).collect();
+        assert!(faults.last().unwrap().ends_with("is gone"), "{faults:?}");
+        // Whoever names an archive that has nothing is told.
+        let empty = faults.iter().filter(|fault| fault.ends_with("nothing of an archive")).count();
+        assert_eq!((faults.len(), empty), if archived == 0 { (2, 1) } else { (1, 0) });
     }
 }
 

@@ -251,6 +251,10 @@ fn salvage_is_code_0_only_if_everything_acknowledged_is_covered() {
     assert_eq!((&told["acknowledged"], &told["made"]), (&6.into(), &false.into()));
     let opened = SledJournal::open(&path("nothing"));
     assert!(matches!(opened, Err(OpenError::Unfinished(_))), "{opened:?}");
+    let (code, told) = salvage(Some("mistyped"), "without");
+    assert_eq!((code, &told["code"]), (1, &"SALVAGE_FAILED".into()), "{told}");
+    assert!(told["error"].as_str().unwrap().contains("mistyped"), "{told}");
+    assert!(!path("without").exists());
     // As a shell completes the name of a directory.
     fs::create_dir(path("whole")).unwrap();
     let (code, told) = salvage(Some("a.gz"), "whole/");
