@@ -12,6 +12,7 @@ use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
 use super::wire::order::{FillJson, FillsJson};
+use crate::exchange::command::TradingMode;
 use crate::exchange::units::MoneySum;
 use crate::projection::orders::FillsIn;
 
@@ -70,18 +71,21 @@ pub fn fills(call: &Call) -> Result<Reply, Problem> {
 /// `GET /account/limits`
 pub fn limits(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
-    let (sequence, exposure) = call.look(|view| {
+    let (sequence, (exposure, mode, venue_mode)) = call.look(|view| {
         let user = view.accounts.user(call.caller.user);
         let user = user.ok_or_else(Problem::lacking_row)?;
         let costs = view.positions.held(user.no).map(|row| row.cost);
         let open = costs.chain([user.balance.reserved]).try_fold(MoneySum::ZERO, MoneySum::plus);
         let open = open.map_err(|_| Problem::internal("an exposure beyond all money"))?;
-        Ok(ExposureJson { open: Text(open), limit: user.standing.exposure_limit.map(Text) })
+        let limit = user.standing.exposure_limit.map(Text);
+        let modes = [user.standing.mode, view.accounts.venue_mode()];
+        let [mode, venue_mode] = modes.map(TradingMode::name);
+        Ok((ExposureJson { open: Text(open), limit }, mode, venue_mode))
     })?;
     let of = |lane| {
         let left = call.behind.keyring.look(&call.caller, lane);
         left.map(|(per_second, left)| LimitJson::new(per_second, left))
     };
     let (reads, writes, cancels) = (of(Lane::Reads), of(Lane::Writes), of(Lane::Cancels));
-    Reply::ok(sequence, &LimitsJson { reads, writes, cancels, exposure })
+    Reply::ok(sequence, &LimitsJson { reads, writes, cancels, exposure, mode, venue_mode })
 }

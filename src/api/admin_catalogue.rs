@@ -1,7 +1,7 @@
 //! The operator makes and revises categories, events and markets (semantics 8).
 
 use super::admin_form::{
-    OutcomeTexts, categories, descriptions, images, outcomes, sub_titles, titles,
+    OutcomeTexts, categories, descriptions, images, note_passed, outcomes, sub_titles, titles,
 };
 use super::bounds::{DISPUTE_WINDOW_SECONDS_MAX, NAME_BYTES_MAX};
 use super::call::{Call, category_nos, event_no, market_no, never};
@@ -193,6 +193,7 @@ fn market_draft(form: &mut Form<'_>) -> Option<(MarketDraft, Option<EventId>, Ve
     let outcomes = form.field("outcomes", outcomes);
     let logo = form.field("logo", text(parse::url));
     let deadline = form.field("deadline", text(parse::moment));
+    note_passed(form, deadline);
     let category_ids = form.field_optional("categoryIds", categories);
     let event = form.field_optional("eventId", text(parse::event_id));
     let highlighted = form.field_optional("highlighted", boolean);
@@ -223,6 +224,7 @@ fn market_revision(form: &mut Form<'_>) -> Option<(MarketRevision, Option<Vec<Ca
     let outcomes = form.field_optional("outcomes", outcomes);
     let logo = form.field_optional("logo", text(parse::url));
     let deadline = form.field_optional("deadline", text(parse::moment));
+    note_passed(form, deadline.flatten());
     let category_ids = form.field_optional("categoryIds", categories);
     let highlighted = form.field_optional("highlighted", boolean);
     let maker_fee = form.field_optional("makerFee", text(parse::fee_rate));

@@ -3,12 +3,14 @@
 use super::bounds::{
     CATEGORIES_MAX, DESCRIPTION_BYTES_MAX, IMAGES_MAX, OUTCOME_BYTES_MAX, TITLE_BYTES_MAX,
 };
-use super::form::{Faults, Fields, array, localized, text, texts};
+use super::form::{Faults, Fields, Form, array, localized, text, texts};
 use super::parse::{self, Fault, Read};
-use super::problem::FieldCode;
+use super::problem::{FieldCode, NOT_IN_FUTURE};
 use super::wire::json::Json;
+use crate::engine::clock;
 use crate::exchange::catalogue::{Localized, Outcome};
 use crate::exchange::ids::CategoryId;
+use crate::exchange::units::TimeMs;
 
 /// Reads questions or titles.
 pub fn titles(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Localized> {
@@ -33,6 +35,14 @@ pub fn images(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<St
 /// Reads category ids.
 pub fn categories(faults: &mut Faults, field: &str, json: Json<'_>) -> Option<Vec<CategoryId>> {
     texts(parse::category_id, CATEGORIES_MAX)(faults, field, json)
+}
+
+/// Notes a deadline that has passed, for whoever has other faults to mend: alone it is refused by
+/// the exchange, in the order of its records and not again where the request is repeated.
+pub fn note_passed(form: &mut Form<'_>, deadline: Option<TimeMs>) {
+    if deadline.is_some_and(|deadline| deadline <= clock::now()) {
+        form.note_beside("deadline", Fault::new(FieldCode::NotInFuture, NOT_IN_FUTURE));
+    }
 }
 
 /// The texts of a market's two outcomes.
@@ -91,7 +101,6 @@ fn outcome_text(text: &str) -> Read<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::form::Form;
 
     const TEXT: &str = r#"{"pt":"a","en":"b","es":"c"}"#;
 

@@ -150,13 +150,16 @@ pub struct Form<'a> {
     path: &'a [(String, String)],
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     body: Fields<'a>,
+    /// What is wrong with a field by the look of it, and is for somebody else to judge.
+    beside: Vec<(&'static str, Fault)>,
 }
 
 impl<'a> Form<'a> {
     /// The form of a request without a body.
     pub fn new(path: &'a [(String, String)], query: Option<&'a str>) -> Form<'a> {
         let query = parameters(query.unwrap_or_default());
-        Form { faults: Faults::default(), path, query, body: Fields::none() }
+        let (faults, body, beside) = (Faults::default(), Fields::none(), Vec::new());
+        Form { faults, path, query, body, beside }
     }
 
     /// The form of a request whose body must be a JSON object.
@@ -250,6 +253,12 @@ impl<'a> Form<'a> {
         self.faults.note(field, fault);
     }
 
+    /// Notes what the exchange would refuse, were the rest right: it is named beside other faults,
+    /// so that whoever mends those need not come again for it, and alone is left to the exchange.
+    pub fn note_beside(&mut self, field: &'static str, fault: Fault) {
+        self.beside.push((field, fault));
+    }
+
     /// Notes that the body says nothing, where it must say at least one of several things.
     pub fn note_nothing(&mut self, detail: &'static str) {
         if !self.body.broken {
@@ -271,7 +280,12 @@ impl<'a> Form<'a> {
         self.body.close(&mut self.faults);
         match value {
             Some(value) if self.faults.0.is_empty() => Ok(value),
-            _ => Err(Problem::invalid(self.faults.0)),
+            _ => {
+                for (field, fault) in self.beside {
+                    self.faults.note(field, fault);
+                }
+                Err(Problem::invalid(self.faults.0))
+            }
         }
     }
 }

@@ -279,6 +279,9 @@ const fn status_of(reject: Reject) -> StatusCode {
     }
 }
 
+/// What is said of a deadline that has passed.
+pub const NOT_IN_FUTURE: &str = "must be in the future";
+
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -378,7 +381,7 @@ impl Problem {
             Reject::DeadlineNotInFuture => vec![FieldError {
                 field: "deadline".to_owned(),
                 code: FieldCode::NotInFuture,
-                detail: Cow::Borrowed("must be in the future"),
+                detail: Cow::Borrowed(NOT_IN_FUTURE),
             }],
             _ => Vec::new(),
         };

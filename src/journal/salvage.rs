@@ -153,8 +153,13 @@ impl Salvage {
     ) -> Result<Salvage, SalvageError> {
         let lock = not_in_use(data)?;
         let mut faults = Vec::new();
-        let files =
-            archive.map_or_else(|| Ok(VecDeque::new()), |path| files_of(path, &mut faults))?;
+        let mut files = VecDeque::new();
+        if let Some(path) = archive {
+            match portable::files(path).map_err(|error| failed(path, error))? {
+                Some(found) => files = found,
+                None => faults.push(format!("{}: holds nothing of an archive", path.display())),
+            }
+        }
         let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
         let mut in_file = BTreeMap::new();
         for (file, path) in paths.iter().enumerate() {
@@ -415,19 +420,6 @@ fn extend_by(spans: &mut Vec<Span>, (first, last): (Sequence, Sequence), origin:
         Some(span) if span.origin == origin && span.last.next() == first => span.last = last,
         _ => spans.push(Span { first, last, origin }),
     }
-}
-
-/// The files of an archive, or the one that was exported. Whoever names what is not there has it
-/// somewhere else.
-fn files_of(archive: &Path, faults: &mut Vec<String>) -> Result<VecDeque<PathBuf>, SalvageError> {
-    if !fs::metadata(archive).map_err(|error| failed(archive, error))?.is_dir() {
-        return Ok(VecDeque::from([archive.to_owned()]));
-    }
-    let files = portable::segments(archive).map_err(|error| failed(archive, error))?;
-    Ok(files.unwrap_or_else(|| {
-        faults.push(format!("{}: holds nothing of an archive", archive.display()));
-        VecDeque::new()
-    }))
 }
 
 /// Takes the directory's lock, if it has one, without writing.

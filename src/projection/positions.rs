@@ -147,8 +147,8 @@ impl Positions {
         self.newest(user, usize::MAX)
     }
 
-    /// As many of them as are asked for, and maybe more, the latest change first: whoever wants a
-    /// page need not wait until all are sorted. O(rows), and O(n log n) of the n that are asked for.
+    /// As many of them as are wanted, and maybe more, the latest change first: whoever reads a page
+    /// need not wait until all are sorted. O(rows), and O(n log n) of the n that are wanted.
     pub fn newest(&self, user: UserNo, wanted: usize) -> PositionList {
         let mut held: Vec<&PositionRow> = self.held(user).collect();
         if let Some(older) = held.len().checked_sub(wanted).filter(|older| *older > 0) {

@@ -79,6 +79,8 @@ fn every_bad_field_is_named() {
     for deadline in ["2001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"] {
         let past = with(whole.clone(), &json!({"deadline": deadline}));
         post(&past).bad_as("deadline", "NOT_IN_FUTURE");
+        // It is named beside what else is wrong.
+        post(&with(past, &json!({"logo": "x", "extra": 1}))).bad(&["logo", "extra", "deadline"]);
     }
     for (member, wrong, code) in [
         ("deadline", json!("2999-01-01"), "INVALID_VALUE"),
@@ -135,6 +137,8 @@ fn a_market_is_revised_field_by_field() {
     )
     .bad(&["status", "eventId", "disputeWindowSeconds"]);
     patch(json!({"deadline": "2001-01-01T00:00:00Z"})).bad_as("deadline", "NOT_IN_FUTURE");
+    patch(json!({"deadline": "2001-01-01T00:00:00Z", "logo": "x"})).bad(&["deadline", "logo"]);
+    patch(json!({"deadline": "2999-01-01T00:00:00Z", "logo": "x"})).bad(&["logo"]);
     patch(json!({"categoryIds": [NOBODY]})).refused(404, "CATEGORY_NOT_FOUND");
     let nobody = format!("/admin/markets/{NOBODY}");
     let change = json!({"logo": PICTURE});

@@ -471,6 +471,9 @@ pub fn new_own_key() -> Shape {
     wider(own_key(), [("key", Text)])
 }
 
+/// What may be done.
+pub const MODES: &[&str] = &["normal", "cancel-only", "read-only"];
+
 pub fn limits() -> Shape {
     let lane = object([
         ("perSecond", Integer),
@@ -483,6 +486,8 @@ pub fn limits() -> Shape {
         ("writes", nullable(lane.clone())),
         ("cancels", nullable(lane)),
         ("exposure", object([("open", MONEY), ("limit", nullable(MONEY))])),
+        ("mode", Shape::OneOf(MODES)),
+        ("venueMode", Shape::OneOf(MODES)),
     ])
 }
 

@@ -11,7 +11,7 @@ use super::venue::{NOBODY, Trader, Venue};
 const HEARTBEAT: &str = "/trading/heartbeat";
 
 fn mode() -> Shape {
-    object([("mode", Shape::OneOf(&["normal", "cancel-only", "read-only"]))])
+    object([("mode", Shape::OneOf(shapes::MODES))])
 }
 
 fn buy(trader: &Trader, market: &str) -> super::client::Answer {
@@ -74,6 +74,12 @@ fn the_operator_stops_one_user_or_all() {
     let (order, users) = (format!("/trading/orders/{order}"), format!("/admin/users/{}", ann.id));
     let set = |path: &str, name: &str| op.post(path, &json!({"mode": name}));
     let ann_mode = format!("{users}/mode");
+    // As whoever trades is told.
+    let modes = |trader: &Trader| {
+        let limits = trader.client.get("/account/limits").ok(&shapes::limits());
+        [&limits["mode"], &limits["venueMode"]].map(|mode| mode.as_str().unwrap().to_owned())
+    };
+    assert_eq!(modes(&ann), ["normal", "normal"]);
 
     assert_eq!(set(&ann_mode, "read-only").ok(&shapes::user())["mode"], "read-only");
     buy(&ann, &market).refused(422, "TRADING_READ_ONLY");
@@ -82,10 +88,12 @@ fn the_operator_stops_one_user_or_all() {
     ann.client.patch(&order, &json!({"price": "0.11"})).refused(422, "TRADING_READ_ONLY");
     buy(&bob, &market).ok(&shapes::placed());
     assert_eq!(op.get(&users).ok(&shapes::user())["mode"], "read-only");
+    assert_eq!(modes(&ann), ["read-only", "normal"]);
+    assert_eq!(modes(&bob), ["normal", "normal"]);
     let listed = op.get("/admin/users").ok(&shapes::page("users", shapes::user()));
-    let modes: Vec<&Value> =
+    let all: Vec<&Value> =
         listed["users"].as_array().unwrap().iter().map(|user| &user["mode"]).collect();
-    assert_eq!(modes, ["normal", "read-only", "normal"]);
+    assert_eq!(all, ["normal", "read-only", "normal"]);
 
     set(&ann_mode, "cancel-only").ok(&shapes::user());
     buy(&ann, &market).refused(422, "TRADING_CANCEL_ONLY");
@@ -94,6 +102,7 @@ fn the_operator_stops_one_user_or_all() {
 
     assert_eq!(op.get("/admin/venue/mode").ok(&mode())["mode"], "normal");
     assert_eq!(set("/admin/venue/mode", "cancel-only").ok(&mode())["mode"], "cancel-only");
+    assert_eq!(modes(&bob), ["normal", "cancel-only"]);
     buy(&bob, &market).refused(422, "TRADING_CANCEL_ONLY");
     set("/admin/venue/mode", "normal").ok(&mode());
     set(&ann_mode, "normal").ok(&shapes::user());

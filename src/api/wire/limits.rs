@@ -8,6 +8,7 @@ use crate::exchange::units::{Money, MoneySum};
 
 /// What a key may ask, lane by lane; `null` where it has no limit.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LimitsJson {
     /// Everything that only looks.
     pub reads: Option<LimitJson>,
@@ -17,6 +18,10 @@ pub struct LimitsJson {
     pub cancels: Option<LimitJson>,
     /// What the user may lose, on all keys together.
     pub exposure: ExposureJson,
+    /// What the operator lets the user do.
+    pub mode: &'static str,
+    /// What the operator lets anybody do.
+    pub venue_mode: &'static str,
 }
 
 /// What a user may lose, and how much of that the operator allows.
