@@ -29,9 +29,9 @@ SETTLING = 0.05
 class Server:
     """A server whose lanes may be held from outside."""
 
-    def __init__(self, binary, data):
+    def __init__(self, binary, data, reads="1000000"):
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
-        command += ["--rate-reads", "1000000", "--rate-writes", "1000000"]
+        command += ["--rate-reads", reads, "--rate-writes", "1000000"]
         env = {**os.environ, "OPENOUTCRY_OPERATOR_KEY": OPERATOR, "OPENOUTCRY_LOG": "warn"}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         said = iter(self.process.stdout.readline, "")
