@@ -18,9 +18,10 @@ use crate::projection::performance::{Baseline, Day};
 /// same place.
 const PLACES: usize = 256;
 
-/// Days of which it is kept what everybody had come to by then, at some tens of bytes a user: those
-/// with which leaderboards begin have a place each.
-const DAYS: usize = 4;
+/// Days of which it is kept what everybody had come to by then, at some tens of bytes a user. Today
+/// and the days 6 and 29 before it, with which leaderboards begin, have a place each: divided by
+/// this, they leave different remainders.
+pub(super) const DAYS: usize = 4;
 
 /// Everything that is kept in print.
 #[derive(Debug)]

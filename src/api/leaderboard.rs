@@ -140,17 +140,17 @@ impl Board {
     }
 }
 
-/// What everybody had come to when a day began. Kept as soon as it cannot change any more.
+/// What everybody had come to when a day began.
 fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
-    let baselines = &call.behind.printed.baselines;
-    if day == Day::FIRST {
-        return Arc::new(view.performance.before(day));
+    // Until a record of that day or after it came, nobody has done anything since.
+    if day == Day::FIRST || Day::of(view.time()) < day {
+        return Arc::new(Baseline::of_nothing(day));
     }
+    // No record changes it from then on: it is kept under none.
+    let baselines = &call.behind.printed.baselines;
     baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
         let baseline = Arc::new(view.performance.before(day));
-        if Day::of(view.time()) >= day {
-            baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
-        }
+        baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
         baseline
     })
 }
@@ -192,9 +192,24 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept::DAYS;
     use super::*;
     use crate::exchange::units::{LotsSum, MoneySum};
     use proptest::prelude::*;
+
+    #[test]
+    fn what_periods_begin_with_is_kept_in_different_places() {
+        let now = TimeMs::new(1_800_000_000_000).unwrap();
+        let firsts = Period::ALL.map(|(_, period)| period.first(now));
+        let mut places: Vec<usize> = firsts
+            .iter()
+            .filter(|day| **day != Day::FIRST)
+            .map(|day| day.number() % DAYS)
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 3);
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig {

@@ -62,9 +62,13 @@ impl MarketFilter {
     }
 }
 
-/// The numbers of those categories that exist; the others match nothing.
+/// The numbers of those categories that exist, each once; the others match nothing.
 pub fn known_categories(view: &ReadModel, ids: &[CategoryId]) -> Vec<CategoryNo> {
-    ids.iter().filter_map(|id| view.catalogue.category_no(*id)).collect()
+    let known = ids.iter().filter_map(|id| view.catalogue.category_no(*id));
+    let mut numbers: Vec<CategoryNo> = known.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// Whether two lists of categories have one in common.

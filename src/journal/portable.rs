@@ -129,16 +129,17 @@ pub fn segments(folder: &Path) -> io::Result<Option<VecDeque<PathBuf>>> {
     Ok(if found.is_empty() { None } else { Some(found.into()) })
 }
 
-/// The files of an archive, or the one that was exported; `None` if the folder holds none.
-pub fn files(path: &Path) -> io::Result<Option<VecDeque<PathBuf>>> {
-    if fs::metadata(path)?.is_dir() { segments(path) } else { Ok(Some([path.into()].into())) }
+/// The files of an archive, or the one that was exported.
+pub fn files(path: &Path) -> io::Result<VecDeque<PathBuf>> {
+    let folder = fs::metadata(path)?.is_dir();
+    if folder { segments(path).map(Option::unwrap_or_default) } else { Ok([path.into()].into()) }
 }
 
 /// Bytes of blocks in a portable file or an archive, by what the members say of themselves: for
 /// showing how far a reading has come, not for trust.
 pub fn extent(path: &Path) -> io::Result<u64> {
     let mut sum = 0_u64;
-    for path in files(path)?.unwrap_or_default() {
+    for path in files(path)? {
         let mut file = BufReader::new(File::open(path)?);
         if file.fill_buf()?.starts_with(&GZIP_MAGIC) {
             sum = sum.saturating_add(unpacked_bytes(file.get_mut())?);

@@ -133,6 +133,8 @@ pub struct Salvage {
     log: BTreeMap<Sequence, Block>,
     /// sled's file, and the write-ahead log's.
     files: Vec<Option<File>>,
+    /// The archive, if one was named.
+    named: Option<PathBuf>,
     in_file: BTreeMap<Sequence, Vec<InFile>>,
     marker: Option<Marker>,
     witness: Option<Witness>,
@@ -153,13 +155,8 @@ impl Salvage {
     ) -> Result<Salvage, SalvageError> {
         let lock = not_in_use(data)?;
         let mut faults = Vec::new();
-        let mut files = VecDeque::new();
-        if let Some(path) = archive {
-            match portable::files(path).map_err(|error| failed(path, error))? {
-                Some(found) => files = found,
-                None => faults.push(format!("{}: holds nothing of an archive", path.display())),
-            }
-        }
+        let files = archive.map_or_else(|| Ok(VecDeque::new()), portable::files);
+        let files = files.map_err(|error| failed(archive.unwrap_or(data), error))?;
         let paths = [data.join(STORE_DIR).join(DATABASE), data.join(WAL_FILE)];
         let mut in_file = BTreeMap::new();
         for (file, path) in paths.iter().enumerate() {
@@ -186,6 +183,7 @@ impl Salvage {
         let witness = witness(&data.join(WITNESS_FILE), &mut faults);
         let mut salvage = Salvage {
             archive: SoundBlocks::of(files),
+            named: archive.map(Path::to_owned),
             archived: None,
             archive_last: Sequence::ZERO,
             store,
@@ -359,6 +357,9 @@ impl Salvage {
         let mut faults = self.faults;
         // The archive was looked through to its end by now.
         faults.extend_from_slice(self.archive.faults());
+        if let Some(archive) = self.named.filter(|_| self.archive_last == Sequence::ZERO) {
+            faults.push(format!("{}: holds no block of an archive", archive.display()));
+        }
         let (witness, head) = (self.witness, self.head);
         let acknowledged = witness.map(|witness| witness.last.max(self.archive_last));
         // The witness reaches the disk late: what it does not know of may have been acknowledged

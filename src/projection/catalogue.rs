@@ -264,12 +264,15 @@ impl Catalogue {
         revision: &MarketRevision,
     ) -> Result<(), Fault> {
         let row = self.markets.get_mut(market.index()).ok_or(Fault::UnknownMarket(market))?;
-        let counted = row.draft.event.filter(|_| row.published_at.is_some());
-        let public = counted.and_then(|event| self.public.get_mut(event.index()));
-        let before = Arc::clone(&row.draft);
+        let listed = row.published_at.is_some();
+        // What lists are filtered by.
+        let sorted = revision.highlighted.is_some() || revision.categories.is_some();
+        let before = (listed && sorted).then(|| Arc::clone(&row.draft));
         Arc::make_mut(&mut row.draft).revise(revision);
         row.updated_at = at.time;
-        if let Some(public) = public {
+        let Some(before) = before else { return Ok(()) };
+        let event = row.draft.event.and_then(|event| self.public.get_mut(event.index()));
+        if let Some(public) = event {
             public.remove(&before);
             public.add(&row.draft);
         }
@@ -420,21 +423,25 @@ mod tests {
         #[test]
         fn what_is_counted_and_listed_is_what_there_is(
             steps in prop::collection::vec(
-                (0..4_u32, 0..3_u8, any::<bool>(), prop::collection::vec(0..4_u32, 0..3)), 0..30,
+                (
+                    0..4_u32,
+                    0..3_u8,
+                    any::<Option<bool>>(),
+                    prop::option::of(prop::collection::btree_set(0..4_u32, 0..3)),
+                ),
+                0..30,
             ),
         ) {
             let mut catalogue = drafts();
-            for (no, kind, highlighted, mut categories) in steps {
+            for (no, kind, highlighted, categories) in steps {
                 let market = MarketNo(no);
                 let status = catalogue.market(market).unwrap().status;
                 let effect = match kind {
                     0 if status == Draft => moved(market, Draft, Active),
                     1 if status == Draft => voided(market, 50),
                     _ => {
-                        categories.sort_unstable();
-                        categories.dedup();
-                        let categories = categories.into_iter().map(CategoryNo).collect();
-                        let (highlighted, categories) = (Some(highlighted), Some(categories));
+                        let categories = categories
+                            .map(|numbers| numbers.into_iter().map(CategoryNo).collect());
                         let other = MarketRevision::default();
                         let revision = MarketRevision { categories, highlighted, ..other };
                         Effect::MarketRevised { market, revision: Box::new(revision) }

@@ -100,6 +100,13 @@ pub struct Baseline {
     scores: Vec<Score>,
 }
 
+impl Baseline {
+    /// Of a day before which nothing happened, or since which nothing did.
+    pub const fn of_nothing(day: Day) -> Baseline {
+        Baseline { day, scores: Vec::new() }
+    }
+}
+
 /// Everybody's figures. Each of the last days on which anything changed costs a user 48 bytes.
 #[derive(Debug, Default)]
 pub struct Performance {
@@ -142,12 +149,7 @@ impl Performance {
             let last = later.checked_sub(1).and_then(|last| row.days.get(last));
             last.map_or_else(Score::default, |row| row.score)
         };
-        let scores = match day {
-            // Before it was nothing.
-            Day::FIRST => Vec::new(),
-            _ => self.users.iter().zip(&self.latest).map(before).collect(),
-        };
-        Baseline { day, scores }
+        Baseline { day, scores: self.users.iter().zip(&self.latest).map(before).collect() }
     }
 
     /// The scores since that day began, of all users for whom anything changed since. O(users).
@@ -370,9 +372,15 @@ mod tests {
                 fold_at(&mut performance, time, &[trade]);
                 made.extend([(day, ANN.0, quantity), (day, user, quantity)]);
                 let today = Day::of(TimeMs::new(time * DAY_MS).unwrap());
+                let later = Baseline::of_nothing(Day(day + 1));
+                let before = performance.before(later.day);
+                prop_assert!(performance.since(&later).eq(performance.since(&before)));
                 for days in [0, 6, 29, u32::MAX] {
                     let first = today.earlier(days);
-                    let early = taken.entry(first.0).or_insert_with(|| performance.before(first));
+                    let early = taken.entry(first.0).or_insert_with(|| match first {
+                        Day::FIRST => Baseline::of_nothing(first),
+                        _ => performance.before(first),
+                    });
                     let mut expected: BTreeMap<u32, u128> = BTreeMap::new();
                     for (_, user, quantity) in made.iter().filter(|(day, ..)| *day >= first.0) {
                         *expected.entry(*user).or_default() += u128::from(*quantity);

@@ -147,8 +147,8 @@ impl Positions {
         self.newest(user, usize::MAX)
     }
 
-    /// As many of them as are wanted, and maybe more, the latest change first: whoever reads a page
-    /// need not wait until all are sorted. O(rows), and O(n log n) of the n that are wanted.
+    /// The newest of them, as many as are wanted: whoever reads a page need not wait until all are
+    /// sorted. O(rows), and O(n log n) of the n that are wanted.
     pub fn newest(&self, user: UserNo, wanted: usize) -> PositionList {
         let mut held: Vec<&PositionRow> = self.held(user).collect();
         if let Some(older) = held.len().checked_sub(wanted).filter(|older| *older > 0) {
@@ -158,7 +158,7 @@ impl Positions {
         held.sort_unstable_by_key(|row| row.change);
         let ended = self.ended.pages(user.0);
         let left = ended.count();
-        PositionList { held: held.into_iter().copied().collect(), ended, left }
+        PositionList { held: held.into_iter().copied().collect(), ended, left, wanted }
     }
 
     /// How many positions a user has, those held to the end too. O(1).

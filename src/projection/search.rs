@@ -305,14 +305,21 @@ mod tests {
     fn words_that_stand_nowhere_are_forgotten() {
         let mut search = Search::default();
         let questions = |number: usize| texts([&format!("n{number}"), "rain", "x"]);
+        let others = [texts(["sol", "sun", "x"]), texts(["", "", ""])];
         assert_eq!(fold(&mut search, 1, &[asked(RAIN, questions(0))]), 0);
+        for (market, others) in (1..).map(MarketNo).zip(others) {
+            assert_eq!(fold(&mut search, 1, &[asked(market, others)]), 0);
+        }
         for number in 1..10 * UNUSED_MIN {
             assert_eq!(fold(&mut search, 2, &[revised(RAIN, questions(number))]), 0);
-            assert_eq!(search.vocabulary.len(), search.unused + 3);
+            assert_eq!(search.vocabulary.len(), search.unused + 5);
             assert!(search.unused < UNUSED_MIN);
             assert_eq!(found(&search, &format!("n{number} rain")), [RAIN.0]);
             assert_eq!(found(&search, &format!("n{}x", number - 1)), [0; 0]);
+            assert_eq!((found(&search, "un sol"), found(&search, "x")), (vec![1], vec![0, 1]));
         }
+        assert_eq!(fold(&mut search, 3, &[asked(MarketNo(3), questions(0))]), 0);
+        assert_eq!(found(&search, "n0"), [3]);
     }
 
     proptest! {

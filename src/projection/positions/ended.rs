@@ -87,8 +87,9 @@ impl Row for Ended {
     }
 }
 
-/// A user's positions as they were at one moment, the latest change first, to be read whenever.
-/// Its length is known, and passing over rows costs little. After an error nothing more comes.
+/// A user's positions as they were at one moment, or the newest of them, the latest change first,
+/// to be read whenever. Its length is known, and passing over rows costs little. After an error
+/// nothing more comes.
 #[derive(Debug, Clone)]
 pub struct PositionList {
     /// The latest change last.
@@ -96,6 +97,8 @@ pub struct PositionList {
     pub(super) ended: Pages<Ended>,
     /// So many of those that ended, the oldest ones, are left.
     pub(super) left: Place,
+    /// No more than so many are told of.
+    pub(super) wanted: usize,
 }
 
 impl PositionList {
@@ -114,6 +117,8 @@ impl PositionList {
     }
 
     fn turn(&mut self) -> Result<Option<PositionRow>, HistoryError> {
+        let Some(wanted) = self.wanted.checked_sub(1) else { return Ok(None) };
+        self.wanted = wanted;
         let ended = self.ended(0)?;
         let later = |held: &PositionRow| ended.is_none_or(|ended| held.change > ended.change);
         if let Some(held) = self.held.pop_if(|held| later(held)) {
@@ -126,6 +131,7 @@ impl PositionList {
     /// Passes over so many rows. Reads a page for each halving.
     fn pass(&mut self, rows: usize) -> Result<(), HistoryError> {
         let rows = rows.min(self.len());
+        self.wanted -= rows;
         let all = self.held.len();
         // How many of them ended.
         let (mut low, mut high) = (rows.saturating_sub(all), rows.min(self.left as usize));
@@ -159,7 +165,7 @@ impl Iterator for PositionList {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.held.len() + self.left as usize;
+        let left = (self.held.len() + self.left as usize).min(self.wanted);
         (left, Some(left))
     }
 
