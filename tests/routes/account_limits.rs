@@ -83,7 +83,8 @@ fn an_operators_key_has_no_limit() {
     }
     let limits = venue.operator.get("/account/limits").ok(&shapes::limits());
     let exposure = json!({"open": "0.00", "limit": null});
-    let none = json!({"reads": null, "writes": null, "cancels": null, "exposure": exposure});
+    let none = json!({"reads": null, "writes": null, "cancels": null, "exposure": exposure,
+        "mode": "normal", "venueMode": "normal"});
     assert_eq!(limits, none);
 }
 
