@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderMap};
@@ -52,7 +52,7 @@ where
     if body.size_hint().lower() > u64::try_from(max).unwrap_or(u64::MAX) {
         return Err(too_large());
     }
-    match collected(Limited::new(body, max), limits.body_wait).await {
+    match whole(Limited::new(body, max), limits.body_wait).await {
         None => Err(Problem::new(Kind::RequestTimeout, "the body took too long to arrive")),
         Some(Ok(bytes)) if rule == BodyRule::Absent => {
             let mut said = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -167,17 +167,113 @@ fn bad_body(code: FieldCode, detail: &'static str) -> Problem {
 }
 
 /// A whole body, or `None` when its time is over.
-async fn collected<B>(body: Limited<B>, wait: Duration) -> Option<Result<Bytes, BodyError>>
+async fn whole<B>(body: Limited<B>, wait: Duration) -> Option<Result<Bytes, BodyError>>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BodyError>,
 {
-    let mut collecting = pin!(body.collect());
-    // Mostly it has come with its head, and no clock is needed.
-    let came = poll_fn(|cx| Poll::Ready(collecting.as_mut().poll(cx))).await;
-    let collected = match came {
-        Poll::Ready(collected) => collected,
-        Poll::Pending => tokio::time::timeout(wait, collecting).await.ok()?,
+    let mut body = pin!(body);
+    // Mostly it has come with its head and in one piece: no clock is needed, nor any other room.
+    let first = match poll_fn(|cx| Poll::Ready(body.as_mut().poll_frame(cx))).await {
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        Poll::Ready(Some(Err(error))) => return Some(Err(error)),
+        Poll::Ready(None) => return Some(Ok(Bytes::new())),
+        Poll::Pending => Bytes::new(),
     };
-    Some(collected.map(http_body_util::Collected::to_bytes))
+    if body.is_end_stream() {
+        return Some(Ok(first));
+    }
+    let rest = tokio::time::timeout(wait, body.collect()).await.ok()?;
+    Some(rest.map(|rest| {
+        let mut all = BytesMut::from(first);
+        all.extend_from_slice(&rest.to_bytes());
+        all.freeze()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use hyper::header::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A body that comes in pieces, before some of which it has to be waited for; an error where
+    /// it breaks off. As hyper's, it is over after that, and not all say that they have ended.
+    struct Script {
+        pieces: VecDeque<(bool, Result<Bytes, &'static str>)>,
+        says_so: bool,
+    }
+
+    impl Body for Script {
+        type Data = Bytes;
+        type Error = BodyError;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+            if let Some((waits @ true, _)) = self.pieces.front_mut() {
+                *waits = false;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let piece = self.pieces.pop_front().map(|(_, piece)| piece);
+            Poll::Ready(piece.map(|piece| Ok(Frame::data(piece?))))
+        }
+
+        fn is_end_stream(&self) -> bool {
+            self.says_so && self.pieces.is_empty()
+        }
+    }
+
+    fn taken(body: Script, max: usize) -> Result<Bytes, Problem> {
+        let limits = Limits { body_bytes_max: max, ..Limits::STANDARD };
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (header::TRANSFER_ENCODING, HeaderValue::from_static("chunked")),
+        ];
+        let headers = HeaderMap::from_iter(headers);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(take_body(&headers, BodyRule::Required, body, &limits))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// Whatever the pieces, however long they are in coming: all of them in their order, or why
+        /// not, and never a part of them.
+        #[test]
+        fn a_body_is_taken_whole_or_not_at_all(
+            pieces in proptest::collection::vec((any::<bool>(), 0_usize..20), 0..5),
+            breaks in proptest::option::of(any::<bool>()),
+            says_so in any::<bool>(),
+            max in 0_usize..60,
+        ) {
+            let (mut all, mut script) = (Vec::new(), VecDeque::new());
+            for (number, (waits, length)) in (b'a'..).zip(&pieces) {
+                let piece = vec![number; *length];
+                all.extend_from_slice(&piece);
+                script.push_back((*waits, Ok(Bytes::from(piece))));
+            }
+            script.extend(breaks.map(|waits| (waits, Err("broken off"))));
+            let came = taken(Script { pieces: script, says_so }, max);
+            match came {
+                Ok(bytes) => {
+                    prop_assert!(breaks.is_none() && all.len() <= max);
+                    prop_assert_eq!(bytes, all);
+                }
+                Err(Problem { kind: Kind::ContentTooLarge, .. }) => prop_assert!(all.len() > max),
+                Err(problem) => {
+                    prop_assert!(breaks.is_some() && all.len() <= max, "{:?}", problem.kind);
+                    prop_assert_eq!(problem.kind.status(), hyper::StatusCode::BAD_REQUEST);
+                }
+            }
+        }
+    }
 }

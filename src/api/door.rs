@@ -5,7 +5,7 @@
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -114,7 +114,10 @@ impl Door {
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
-        let attended = caught(self.attend(&head, &mut body, &mut known, id, began)).await;
+        let attended = {
+            let attending = pin!(self.attend(&head, &mut body, &mut known, id, began));
+            caught(attending).await
+        };
         let outcome = attended.unwrap_or_else(|| Err(Problem::internal("an endpoint panicked")));
         let closes = outcome.as_ref().is_err_and(|problem| problem.kind.closes());
         let (goes_on, waited) = self.go_on(closes, &head.headers, body).await;
@@ -123,7 +126,7 @@ impl Door {
         if !goes_on {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
-        let response = packing::packed(response, takes_gzip).await;
+        let response = if takes_gzip { packing::packed(response).await } else { response };
         let status = response.status().as_u16();
         // How long a client is waited for to no end is not how long an answer takes.
         began = began.checked_add(waited).unwrap_or(began);
@@ -312,8 +315,7 @@ fn marked<B>(
 }
 
 /// The result of a future, or `None` if it panicked.
-async fn caught<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
+async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     poll_fn(|cx| {
         // After a panic the future is never polled again, so nothing sees it half changed.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
@@ -467,7 +469,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_becomes_an_answer() {
-        assert_eq!(caught(async { 1 }).await, Some(1));
-        assert_eq!(caught(async { panic!("expected by this test") }).await, None::<u8>);
+        assert_eq!(caught(pin!(async { 1 })).await, Some(1));
+        let panics = pin!(async { panic!("expected by this test") });
+        assert_eq!(caught(panics).await, None::<u8>);
     }
 }

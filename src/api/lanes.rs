@@ -200,7 +200,7 @@ async fn attend<S>(
     S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
 {
     let service = service_fn(move |request| {
-        let answered = place.hear().then(|| service.call(request));
+        let answered = if place.hear() { Some(service.call(request)) } else { None };
         async move {
             match answered {
                 Some(answered) => answered.await,

@@ -62,9 +62,9 @@ impl fmt::Debug for PackedList {
     }
 }
 
-/// The answer packed, if its client takes gzip and it is worth it.
-pub async fn packed(response: Response<Content>, takes_gzip: bool) -> Response<Content> {
-    if !takes_gzip || response.headers().contains_key(CONTENT_ENCODING) {
+/// The answer packed, for a client that takes gzip, if it is worth it.
+pub async fn packed(response: Response<Content>) -> Response<Content> {
+    if response.headers().contains_key(CONTENT_ENCODING) {
         return response;
     }
     let (mut head, body) = response.into_parts();

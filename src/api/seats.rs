@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
-/// Seats kept while nobody sits in them. A thread seldom attends to more at a time, and a crowd
-/// that came once must not be paid for ever after.
-const SPARE_MAX: usize = 64;
+/// Seats of four kilobytes kept while nobody sits in them. A thread seldom attends to more at a
+/// time, and a crowd that came once must not be paid for ever after.
+const SPARE_MAX: usize = 256;
 
 /// Seats for requests `Q` that are answered with `R`. Clones share those that are free.
 pub struct Seats<Q, R, F>(Arc<All<Q, R, F>>);
@@ -23,12 +23,12 @@ struct All<Q, R, F> {
 }
 
 /// Where a request lies before whoever attends to it, and then its answer.
-pub struct Desk<Q, R>(Arc<Mutex<Turn<Q, R>>>);
+pub struct Desk<Q, R>(Arc<Mutex<Papers<Q, R>>>);
 
-enum Turn<Q, R> {
-    Idle,
-    Asked(Q),
-    Answered(R),
+/// What lies there: one of them or neither.
+struct Papers<Q, R> {
+    asked: Option<Q>,
+    answered: Option<R>,
 }
 
 /// A place, and what attends there to whatever comes before it.
@@ -58,30 +58,16 @@ impl<Q, R> Clone for Desk<Q, R> {
 impl<Q, R> Desk<Q, R> {
     /// The next request. Nobody is woken for it: whoever puts it here asks for its answer.
     pub async fn next(&self) -> Q {
-        poll_fn(|_| {
-            let turn = &mut *self.0.lock();
-            match std::mem::replace(turn, Turn::Idle) {
-                Turn::Asked(request) => Poll::Ready(request),
-                other => {
-                    *turn = other;
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        poll_fn(|_| self.0.lock().asked.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
     /// Answers it.
     pub fn answer(&self, answer: R) {
-        *self.0.lock() = Turn::Answered(answer);
+        self.0.lock().answered = Some(answer);
     }
 
     fn answered(&self) -> Option<R> {
-        match std::mem::replace(&mut *self.0.lock(), Turn::Idle) {
-            Turn::Answered(answer) => Some(answer),
-            // A request that lies here is taken before an answer is asked for.
-            Turn::Idle | Turn::Asked(_) => None,
-        }
+        self.0.lock().answered.take()
     }
 }
 
@@ -95,10 +81,10 @@ impl<Q, R, F: Future<Output = ()>> Seats<Q, R, F> {
     pub fn seat(&self, request: Q) -> Seated<Q, R, F> {
         let spare = self.0.spare.lock().pop();
         let seat = spare.unwrap_or_else(|| {
-            let desk = Desk(Arc::new(Mutex::new(Turn::Idle)));
+            let desk = Desk(Arc::new(Mutex::new(Papers { asked: None, answered: None })));
             Seat { attending: Box::pin((self.0.attend)(desk.clone())), desk }
         });
-        *seat.desk.0.lock() = Turn::Asked(request);
+        seat.desk.0.lock().asked = Some(request);
         Seated { seat: Some(seat), seats: self.clone() }
     }
 
