@@ -141,7 +141,7 @@ fn shown_of_tape(model: &ReadModel, market: MarketNo) -> Vec<String> {
     ));
     for words in ["a", "e o", "will"] {
         let words = Words::of(words).unwrap();
-        answers.push(format!("{}", model.search.found(&words).has(market.index())));
+        answers.push(format!("{}", model.search.found(&words).contains(market.index())));
     }
     answers
 }

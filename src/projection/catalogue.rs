@@ -319,7 +319,6 @@ mod tests {
 
     use crate::exchange::catalogue::EventRevision;
     use crate::exchange::units::Sequence;
-    use crate::projection::bits::Bits;
     use MarketStatus::{Active, Closed, Draft};
 
     fn event(event: u32) -> Effect {
@@ -451,9 +450,7 @@ mod tests {
             }
             let mut published: Vec<&MarketRow> = catalogue.markets_published().collect();
             prop_assert!(published.iter().all(|row| row.published_at.is_some()));
-            let mut odd = Bits::none(4);
-            odd.add(1);
-            odd.add(3);
+            let odd = [1, 3].into_iter().collect();
             let categories = [None, Some(vec![]), Some(vec![1]), Some(vec![3, 9, 0])];
             let filters = categories.iter().flat_map(|categories| {
                 let categories = categories.as_deref().map(|of: &[u32]| {

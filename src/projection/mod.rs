@@ -20,7 +20,6 @@ pub mod search;
 pub mod answers;
 pub mod history;
 pub mod fault;
-pub mod bits;
 pub mod image;
 #[cfg(test)]
 mod fixture;

@@ -2,8 +2,9 @@
 
 mod vocabulary;
 
+use fixedbitset::FixedBitSet;
+
 use super::Projection;
-use super::bits::Bits;
 use super::catalogue::Catalogue;
 use super::fault::{Fault, Faults, is_next};
 use crate::exchange::catalogue::Localized;
@@ -17,6 +18,16 @@ use vocabulary::{Part, Vocabulary, WordNo};
 const WORDS_A_MARKET: usize = 32;
 /// Words that stand in no question any more are forgotten once they are so many, and half of all.
 const UNUSED_MIN: usize = 256;
+
+/// Markets that were looked for, by their numbers.
+pub type Hits = FixedBitSet;
+
+/// These of so many, in any order. A set that is collected grows with each that is larger.
+pub(super) fn hits(count: usize, numbers: impl Iterator<Item = usize>) -> Hits {
+    let mut hits = Hits::with_capacity(count);
+    numbers.filter(|number| *number < count).for_each(|number| hits.insert(number));
+    hits
+}
 
 /// Which words stand in which market's question, in the form in which texts are compared. What is
 /// searched for is looked for among all words that there are, of which there are far fewer than
@@ -86,25 +97,25 @@ impl Search {
     }
 
     /// The markets, drafts too, in whose question all words stand, by their numbers.
-    pub fn found(&self, words: &Words) -> Bits {
-        let mut found = Bits::all(self.questions.len());
+    pub fn found(&self, words: &Words) -> Hits {
+        let count = self.questions.len();
+        let mut found = Hits::with_capacity(count);
+        found.insert_range(..);
         for word in &words.0 {
-            let left = found.count();
-            if let [one] = word.as_bytes()
+            let (left, part) = (found.count_ones(..), Part::new(word));
+            let with = if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
-                let letters = |market: usize| self.letters.get(market);
-                found.keep(|market| letters(market).is_some_and(|own| own.0 & bit != 0));
+                let letters = |market: usize| self.letters.get(market).map_or(0, |own| own.0);
+                hits(count, found.ones().filter(|market| letters(*market) & bit != 0))
             } else if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
-                let part = Part::new(word);
-                found.keep(|market| self.has(market, &part));
+                hits(count, found.ones().filter(|market| self.has(*market, &part)))
             } else {
-                let mut with = Bits::none(self.questions.len());
-                for known in self.vocabulary.with(&Part::new(word)) {
-                    self.places_of(known).iter().for_each(|market| with.add(market.index()));
-                }
-                found.keep_those_of(&with);
-            }
+                let known = self.vocabulary.with(&part);
+                let markets = known.flat_map(|word| self.places_of(word));
+                hits(count, markets.map(|market| market.index()))
+            };
+            found.intersect_with(&with);
         }
         found
     }
@@ -262,7 +273,7 @@ mod tests {
     fn found(search: &Search, text: &str) -> Vec<u32> {
         let found = search.found(&Words::of(text).unwrap());
         let markets = u32::try_from(search.questions.len()).unwrap();
-        (0..markets).filter(|market| found.has(*market as usize)).collect()
+        (0..markets).filter(|market| found.contains(*market as usize)).collect()
     }
 
     #[test]
@@ -288,7 +299,7 @@ mod tests {
         for not in ["snow", "rain snow", "rain?¿", "b", "0", "l rain k"] {
             assert_eq!(found(&search, not), [0; 0], "{not}");
         }
-        assert!(!search.found(&Words::of("rain").unwrap()).has(1));
+        assert!(!search.found(&Words::of("rain").unwrap()).contains(1));
         assert_eq!(Words::of(" \t"), None);
     }
 

@@ -50,7 +50,11 @@ pub const ROOMS: [Room; 10] = [
             "data_encoding",
         ],
     },
-    Room { name: "projection", ours: &["exchange"], others: &["memchr", "rustc_hash"] },
+    Room {
+        name: "projection",
+        ours: &["exchange"],
+        others: &["fixedbitset", "memchr", "rustc_hash"],
+    },
     Room {
         name: "engine",
         ours: &["exchange", "journal", "projection"],

@@ -1,9 +1,11 @@
 //! The public markets in the order in which lists show them, and where in it those are that lists
 //! are filtered by: so that a page is found without a look at all markets.
 
+use fixedbitset::FixedBitSet;
+
 use crate::exchange::catalogue::MarketDraft;
 use crate::exchange::ids::{CategoryNo, MarketNo};
-use crate::projection::bits::Bits;
+use crate::projection::search::{Hits, hits};
 
 /// Which of the public markets: the first that was published is 0.
 type Place = u32;
@@ -16,7 +18,7 @@ pub struct Wanted<'a> {
     /// Those only that are in one of these categories.
     pub categories: Option<&'a [CategoryNo]>,
     /// Those only whose numbers are among these.
-    pub found: Option<&'a Bits>,
+    pub found: Option<&'a Hits>,
 }
 
 /// The public markets.
@@ -46,20 +48,23 @@ impl Listing {
         let count = self.published.len();
         let filtered = (wanted != Wanted::default()).then(|| self.filtered(wanted));
         let all = if filtered.is_none() { count } else { 0 };
-        let total = filtered.as_ref().map_or(count, Bits::count);
-        let places = filtered.into_iter().flat_map(Bits::last_first).chain((0..all).rev());
+        let total = filtered.as_ref().map_or(count, |places| places.count_ones(..));
+        let places = filtered.into_iter().flat_map(|places| places.into_ones().rev());
+        let places = places.chain((0..all).rev());
         (total, places.filter_map(|place| self.published.get(place).copied()))
     }
 
-    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Bits {
+    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> FixedBitSet {
         let count = self.published.len();
         let of = |places: &mut dyn Iterator<Item = &Place>| {
-            let mut bits = Bits::none(count);
-            places.for_each(|place| bits.add(*place as usize));
-            bits
+            hits(count, places.map(|place| *place as usize))
         };
         let mut kept = match categories {
-            None => Bits::all(count),
+            None => {
+                let mut all = FixedBitSet::with_capacity(count);
+                all.insert_range(..);
+                all
+            }
             Some(wanted) => {
                 let lists = wanted.iter().filter_map(|no| self.categories.get(no.index()));
                 of(&mut lists.flatten())
@@ -67,12 +72,13 @@ impl Listing {
         };
         match highlighted {
             None => {}
-            Some(true) => kept.keep_those_of(&of(&mut self.highlighted.iter())),
-            Some(false) => kept.keep_all_but(&of(&mut self.highlighted.iter())),
+            Some(true) => kept.intersect_with(&of(&mut self.highlighted.iter())),
+            Some(false) => kept.difference_with(&of(&mut self.highlighted.iter())),
         }
         if let Some(found) = found {
-            let is_found = |market: &MarketNo| found.has(market.index());
-            kept.keep(|place| self.published.get(place).is_some_and(is_found));
+            let is_found = |market: &MarketNo| found.contains(market.index());
+            let is_found = |place: &usize| self.published.get(*place).is_some_and(is_found);
+            kept = hits(count, kept.ones().filter(is_found));
         }
         kept
     }
