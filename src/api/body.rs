@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderMap};
@@ -184,11 +184,8 @@ where
         return Some(Ok(first));
     }
     let rest = tokio::time::timeout(wait, body.collect()).await.ok()?;
-    Some(rest.map(|rest| {
-        let mut all = BytesMut::from(first);
-        all.extend_from_slice(&rest.to_bytes());
-        all.freeze()
-    }))
+    let all = |rest: Bytes| if first.is_empty() { rest } else { [first, rest].concat().into() };
+    Some(rest.map(|rest| all(rest.to_bytes())))
 }
 
 #[cfg(test)]

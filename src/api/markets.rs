@@ -15,7 +15,7 @@ use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::catalogue::{MarketRow, Wanted};
-use crate::projection::search::Hits;
+use crate::projection::numbers::Numbers;
 
 /// Pages of markets (interface 4.1).
 pub const MARKETS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -42,7 +42,7 @@ impl MarketFilter {
     fn listed<'v>(
         &self,
         view: &'v ReadModel,
-        found: Option<&Hits>,
+        found: Option<&Numbers>,
     ) -> (usize, impl Iterator<Item = &'v MarketRow> + use<'v>) {
         let categories = self.categories.as_deref().map(|ids| known_categories(view, ids));
         let (highlighted, categories) = (self.highlighted, categories.as_deref());

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 
-/// Seats of four kilobytes kept while nobody sits in them. A thread seldom attends to more at a
-/// time, and a crowd that came once must not be paid for ever after.
+/// Seats kept while nobody sits in them, each of between four and five kilobytes. A thread seldom
+/// attends to more at a time, and a larger crowd that came once is not paid for ever after.
 const SPARE_MAX: usize = 256;
 
 /// Seats for requests `Q` that are answered with `R`. Clones share those that are free.

@@ -17,6 +17,7 @@ pub mod settlements;
 pub mod performance;
 pub mod tape;
 pub mod search;
+pub mod numbers;
 pub mod answers;
 pub mod history;
 pub mod fault;

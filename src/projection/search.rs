@@ -2,11 +2,10 @@
 
 mod vocabulary;
 
-use fixedbitset::FixedBitSet;
-
 use super::Projection;
 use super::catalogue::Catalogue;
 use super::fault::{Fault, Faults, is_next};
+use super::numbers::{self, Numbers};
 use crate::exchange::catalogue::Localized;
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::MarketNo;
@@ -18,16 +17,6 @@ use vocabulary::{Part, Vocabulary, WordNo};
 const WORDS_A_MARKET: usize = 32;
 /// Words that stand in no question any more are forgotten once they are so many, and half of all.
 const UNUSED_MIN: usize = 256;
-
-/// Markets that were looked for, by their numbers.
-pub type Hits = FixedBitSet;
-
-/// These of so many, in any order. A set that is collected grows with each that is larger.
-pub(super) fn hits(count: usize, numbers: impl Iterator<Item = usize>) -> Hits {
-    let mut hits = Hits::with_capacity(count);
-    numbers.filter(|number| *number < count).for_each(|number| hits.insert(number));
-    hits
-}
 
 /// Which words stand in which market's question, in the form in which texts are compared. What is
 /// searched for is looked for among all words that there are, of which there are far fewer than
@@ -97,23 +86,22 @@ impl Search {
     }
 
     /// The markets, drafts too, in whose question all words stand, by their numbers.
-    pub fn found(&self, words: &Words) -> Hits {
+    pub fn found(&self, words: &Words) -> Numbers {
         let count = self.questions.len();
-        let mut found = Hits::with_capacity(count);
-        found.insert_range(..);
+        let mut found = numbers::all(count);
         for word in &words.0 {
             let (left, part) = (found.count_ones(..), Part::new(word));
             let with = if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
                 let letters = |market: usize| self.letters.get(market).map_or(0, |own| own.0);
-                hits(count, found.ones().filter(|market| letters(*market) & bit != 0))
+                numbers::these(count, found.ones().filter(|market| letters(*market) & bit != 0))
             } else if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
-                hits(count, found.ones().filter(|market| self.has(*market, &part)))
+                numbers::these(count, found.ones().filter(|market| self.has(*market, &part)))
             } else {
                 let known = self.vocabulary.with(&part);
                 let markets = known.flat_map(|word| self.places_of(word));
-                hits(count, markets.map(|market| market.index()))
+                numbers::these(count, markets.map(|market| market.index()))
             };
             found.intersect_with(&with);
         }

@@ -1,11 +1,9 @@
 //! The public markets in the order in which lists show them, and where in it those are that lists
 //! are filtered by: so that a page is found without a look at all markets.
 
-use fixedbitset::FixedBitSet;
-
 use crate::exchange::catalogue::MarketDraft;
 use crate::exchange::ids::{CategoryNo, MarketNo};
-use crate::projection::search::{Hits, hits};
+use crate::projection::numbers::{self, Numbers};
 
 /// Which of the public markets: the first that was published is 0.
 type Place = u32;
@@ -18,7 +16,7 @@ pub struct Wanted<'a> {
     /// Those only that are in one of these categories.
     pub categories: Option<&'a [CategoryNo]>,
     /// Those only whose numbers are among these.
-    pub found: Option<&'a Hits>,
+    pub found: Option<&'a Numbers>,
 }
 
 /// The public markets.
@@ -54,17 +52,13 @@ impl Listing {
         (total, places.filter_map(|place| self.published.get(place).copied()))
     }
 
-    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> FixedBitSet {
+    fn filtered(&self, Wanted { highlighted, categories, found }: Wanted<'_>) -> Numbers {
         let count = self.published.len();
         let of = |places: &mut dyn Iterator<Item = &Place>| {
-            hits(count, places.map(|place| *place as usize))
+            numbers::these(count, places.map(|place| *place as usize))
         };
         let mut kept = match categories {
-            None => {
-                let mut all = FixedBitSet::with_capacity(count);
-                all.insert_range(..);
-                all
-            }
+            None => numbers::all(count),
             Some(wanted) => {
                 let lists = wanted.iter().filter_map(|no| self.categories.get(no.index()));
                 of(&mut lists.flatten())
@@ -78,7 +72,7 @@ impl Listing {
         if let Some(found) = found {
             let is_found = |market: &MarketNo| found.contains(market.index());
             let is_found = |place: &usize| self.published.get(*place).is_some_and(is_found);
-            kept = hits(count, kept.ones().filter(is_found));
+            kept = numbers::these(count, kept.ones().filter(is_found));
         }
         kept
     }
@@ -134,5 +128,56 @@ fn put_in(list: &mut Vec<Place>, place: Place) {
 fn take_out(list: &mut Vec<Place>, place: Place) {
     if let Ok(at) = list.binary_search(&place) {
         list.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::exchange::units::TimeMs;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// Of as many markets as take several words of bits, published in another order than they
+        /// were made in: how many are wanted, and these, the newest first.
+        #[test]
+        fn those_that_are_wanted_are_listed_newest_first(
+            markets in prop::collection::vec((any::<bool>(), 0..4_u32), 0..300),
+            highlighted in any::<Option<bool>>(),
+            categories in prop::option::of(prop::collection::btree_set(0..5_u32, 0..3)),
+            found in prop::option::of(2..5_usize),
+        ) {
+            let mut listing = Listing::default();
+            let numbers: Vec<usize> = (0..markets.len()).rev().collect();
+            for (number, (highlighted, category)) in numbers.iter().zip(&markets) {
+                let draft = MarketDraft::plain(TimeMs::default());
+                let (highlighted, categories) = (*highlighted, vec![CategoryNo(*category)]);
+                let draft = MarketDraft { categories, highlighted, ..draft };
+                listing.add(MarketNo(u32::try_from(*number).unwrap()), &draft);
+            }
+            let is_wanted = |(number, (flag, category)): &(&usize, &(bool, u32))| {
+                highlighted.is_none_or(|wanted| wanted == *flag)
+                    && categories.as_ref().is_none_or(|wanted| wanted.contains(category))
+                    && found.is_none_or(|parts| *number % parts == 0)
+            };
+            let expected: Vec<usize> = numbers.iter().zip(&markets).filter(is_wanted)
+                .map(|(number, _)| *number).rev().collect();
+            let categories: Option<Vec<CategoryNo>> =
+                categories.as_ref().map(|wanted| wanted.iter().copied().map(CategoryNo).collect());
+            let found = found.map(|parts| {
+                let numbers = (0..markets.len()).filter(|number| number % parts == 0);
+                numbers::these(markets.len(), numbers)
+            });
+            let (categories, found) = (categories.as_deref(), found.as_ref());
+            let (count, listed) = listing.wanted(Wanted { highlighted, categories, found });
+            prop_assert_eq!(count, expected.len());
+            prop_assert!(listed.map(MarketNo::index).eq(expected));
+        }
     }
 }

@@ -1,0 +1,35 @@
+//! Sets of numbers, a bit for each that there may be.
+
+use fixedbitset::FixedBitSet;
+
+/// A set of numbers.
+pub type Numbers = FixedBitSet;
+
+/// All below `count`.
+pub(super) fn all(count: usize) -> Numbers {
+    let mut all = Numbers::with_capacity(count);
+    all.insert_range(..);
+    all
+}
+
+/// Those of these that are below `count`, which may come in any order. Room is taken at once, where
+/// `collect` would take more with each number that is larger.
+pub(super) fn these(count: usize, numbers: impl Iterator<Item = usize>) -> Numbers {
+    let mut these = Numbers::with_capacity(count);
+    numbers.filter(|number| *number < count).for_each(|number| these.insert(number));
+    these
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_as_there_may_be() {
+        for count in [0, 1, 63, 64, 65, 128, 200] {
+            assert!(all(count).ones().eq(0..count));
+            let odd = (0..count + 70).rev().filter(|number| number % 2 == 1);
+            assert!(these(count, odd).ones().eq((0..count).filter(|number| number % 2 == 1)));
+        }
+    }
+}
