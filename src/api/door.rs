@@ -115,6 +115,7 @@ impl Door {
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
         let attended = {
+            // Pinned here: it is large, and would be copied to wherever it went.
             let attending = pin!(self.attend(&head, &mut body, &mut known, id, began));
             caught(attending).await
         };

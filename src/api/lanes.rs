@@ -200,6 +200,7 @@ async fn attend<S>(
     S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
 {
     let service = service_fn(move |request| {
+        // Not by a closure, into which the request would be copied.
         let answered = if place.hear() { Some(service.call(request)) } else { None };
         async move {
             match answered {

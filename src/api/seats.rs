@@ -25,7 +25,8 @@ struct All<Q, R, F> {
 /// Where a request lies before whoever attends to it, and then its answer.
 pub struct Desk<Q, R>(Arc<Mutex<Papers<Q, R>>>);
 
-/// What lies there: one of them or neither.
+/// What lies there: one of them or neither. Each has a room of its own, which is less to copy than
+/// one that both share.
 struct Papers<Q, R> {
     asked: Option<Q>,
     answered: Option<R>,

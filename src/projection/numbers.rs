@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_as_many_as_there_may_be() {
+    fn sets_hold_what_is_below_their_count() {
         for count in [0, 1, 63, 64, 65, 128, 200] {
             assert!(all(count).ones().eq(0..count));
             let odd = (0..count + 70).rev().filter(|number| number % 2 == 1);

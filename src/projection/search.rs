@@ -90,20 +90,23 @@ impl Search {
         let count = self.questions.len();
         let mut found = numbers::all(count);
         for word in &words.0 {
-            let (left, part) = (found.count_ones(..), Part::new(word));
-            let with = if let [one] = word.as_bytes()
+            if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
                 let letters = |market: usize| self.letters.get(market).map_or(0, |own| own.0);
-                numbers::these(count, found.ones().filter(|market| letters(*market) & bit != 0))
-            } else if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
-                numbers::these(count, found.ones().filter(|market| self.has(*market, &part)))
+                let has_letter = |market: &usize| letters(*market) & bit != 0;
+                found = numbers::these(count, found.ones().filter(has_letter));
+                continue;
+            }
+            let (left, part) = (found.count_ones(..), Part::new(word));
+            if left.saturating_mul(WORDS_A_MARKET) < self.vocabulary.len() {
+                let has_word = |market: &usize| self.has(*market, &part);
+                found = numbers::these(count, found.ones().filter(has_word));
             } else {
                 let known = self.vocabulary.with(&part);
                 let markets = known.flat_map(|word| self.places_of(word));
-                numbers::these(count, markets.map(|market| market.index()))
-            };
-            found.intersect_with(&with);
+                found.intersect_with(&numbers::these(count, markets.map(|market| market.index())));
+            }
         }
         found
     }
