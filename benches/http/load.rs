@@ -1,5 +1,5 @@
-//! The load: connections that send a request, read its answer, and send the next; at once, or at a
-//! pace.
+//! The load as fast as answers come: connections that send a request, read its answer, and send the
+//! next.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The requests of each connection, sent round and round.
 pub type Requests = Vec<Arc<[Vec<u8>]>>;
@@ -29,15 +28,9 @@ impl Measured {
     }
 }
 
-/// Drives a connection for each list of requests, for `duration`; at `per_second` requests a second
-/// in all, or as fast as answers come. Any answer but 200 ends the run: a figure with errors in it
-/// says nothing.
-pub fn run(
-    address: SocketAddr,
-    requests: &Requests,
-    duration: Duration,
-    per_second: Option<f64>,
-) -> Measured {
+/// Drives a connection for each list of requests, for `duration`. Any answer but 200 ends the run: a
+/// figure with errors in it says nothing.
+pub fn run(address: SocketAddr, requests: &Requests, duration: Duration) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         // The first answer on each says that the server has taken the connection.
@@ -51,40 +44,17 @@ pub fn run(
         }
         let began = Instant::now();
         let until = began + duration;
-        let (mut tell, mut connections) = (Vec::new(), Vec::new());
-        for (stream, requests) in streams.into_iter().zip(requests) {
-            let (tells, told) = unbounded_channel();
-            let due = per_second.map(|_| told);
-            connections.push(tokio::spawn(Drive { stream, due, until }.run(Arc::clone(requests))));
-            tell.push(tells);
-        }
-        let pace = per_second.map(|rate| std::thread::spawn(move || pace(&tell, rate, until)));
+        let connections: Vec<_> = streams
+            .into_iter()
+            .zip(requests)
+            .map(|(stream, requests)| tokio::spawn(drive(stream, Arc::clone(requests), until)))
+            .collect();
         let mut latency = histogram();
         for connection in connections {
             latency.add(connection.await.expect("a connection")).expect("equal histograms");
         }
-        if let Some(pace) = pace {
-            pace.join().expect("the pace");
-        }
         Measured { latency, elapsed: began.elapsed() }
     })
-}
-
-/// Tells connections in turn when a request is due, evenly spread. On a thread of its own, because
-/// the runtime's timers go by whole milliseconds.
-fn pace(connections: &[UnboundedSender<Instant>], per_second: f64, until: Instant) {
-    let began = Instant::now();
-    for (number, connection) in connections.iter().cycle().enumerate() {
-        let due = began + Duration::from_secs_f64(number as f64 / per_second);
-        if due >= until {
-            return;
-        }
-        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        if connection.send(due).is_err() {
-            // It says itself what it has failed over.
-            return;
-        }
-    }
 }
 
 /// The body of the answer to one request.
@@ -99,41 +69,32 @@ pub fn ask(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     })
 }
 
-fn histogram() -> Histogram<u64> {
+/// For microseconds, up to a minute.
+pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000, 3).expect("a histogram")
 }
 
-/// One connection.
-struct Drive {
-    stream: TcpStream,
-    /// When to send, unless as fast as answers come.
-    due: Option<UnboundedReceiver<Instant>>,
-    until: Instant,
+/// Whole microseconds.
+pub fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Drive {
-    async fn run(mut self, requests: Arc<[Vec<u8>]>) -> Histogram<u64> {
-        let mut latency = histogram();
-        let mut answer = Vec::with_capacity(64 * 1024);
-        for request in requests.iter().cycle() {
-            let Some(due) = self.due().await.filter(|due| *due < self.until) else { break };
-            self.stream.write_all(request).await.expect("sending");
-            read_answer(&mut self.stream, &mut answer).await;
-            let us = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
-            latency.saturating_record(us);
+/// Sends a connection's requests, one after the other.
+async fn drive(mut stream: TcpStream, requests: Arc<[Vec<u8>]>, until: Instant) -> Histogram<u64> {
+    let mut latency = histogram();
+    let mut answer = Vec::with_capacity(64 * 1024);
+    for request in requests.iter().cycle() {
+        let sent = Instant::now();
+        if sent >= until {
+            break;
         }
-        // Operations of a batch are refused one by one, in an answer of status 200.
-        assert!(error_in(&answer).is_none(), "{}", String::from_utf8_lossy(&answer));
-        latency
+        stream.write_all(request).await.expect("sending");
+        read_answer(&mut stream, &mut answer).await;
+        latency.saturating_record(micros(sent.elapsed()));
     }
-
-    /// When the next request is due; `None` once there will be none.
-    async fn due(&mut self) -> Option<Instant> {
-        match &mut self.due {
-            Some(due) => due.recv().await,
-            None => Some(Instant::now()),
-        }
-    }
+    // Operations of a batch are refused one by one, in an answer of status 200.
+    assert!(error_in(&answer).is_none(), "{}", String::from_utf8_lossy(&answer));
+    latency
 }
 
 /// Where an answer tells of an error, if it does.
@@ -145,23 +106,24 @@ fn error_in(answer: &[u8]) -> Option<usize> {
 /// Reads an answer; the length of its head.
 async fn read_answer(stream: &mut TcpStream, answer: &mut Vec<u8>) -> usize {
     answer.clear();
-    let mut whole = None;
     loop {
         let count = stream.read_buf(answer).await.expect("reading");
         assert!(count > 0, "the server closed the connection: {}", String::from_utf8_lossy(answer));
-        if whole.is_none() {
-            whole = read_head(answer);
-        }
-        let Some((head_bytes, body)) = whole else { continue };
-        // Without a length it comes in chunks, the last of which is empty.
-        let done = match body {
-            Some(length) => answer.len() >= head_bytes + length,
-            None => answer.ends_with(b"\r\n0\r\n\r\n"),
-        };
-        if done {
+        if let Some(head_bytes) = head_of_whole(answer) {
             return head_bytes;
         }
     }
+}
+
+/// The length of an answer's head, once the answer is whole.
+pub fn head_of_whole(answer: &[u8]) -> Option<usize> {
+    let (head_bytes, body) = read_head(answer)?;
+    // Without a length it comes in chunks, the last of which is empty.
+    let whole = match body {
+        Some(length) => answer.len() >= head_bytes + length,
+        None => answer.ends_with(b"\r\n0\r\n\r\n"),
+    };
+    whole.then_some(head_bytes)
 }
 
 /// How long an answer's head is, and its body where that is said, once the head is there.

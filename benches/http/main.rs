@@ -12,8 +12,9 @@
 #[path = "../bodies/mod.rs"]
 mod bodies;
 mod load;
-mod server;
+mod paced;
 mod reference;
+mod server;
 mod target;
 
 use std::io::Write;
@@ -135,7 +136,7 @@ impl Plan {
         let servers = references.and(&exchange.server);
         // A short run first: connections, caches and the allocator settle.
         for server in servers.into_iter().flatten() {
-            load::run(server.address(), &row.requests, self.duration / 5, None);
+            load::run(server.address(), &row.requests, self.duration / 5);
         }
         let mut runs = [const { None }; 3];
         for _ in 0..self.rounds {
@@ -207,7 +208,10 @@ impl References {
 impl Runs {
     fn add(&mut self, server: &Server, row: &Row, duration: Duration, per_second: Option<f64>) {
         let before = server.used();
-        let measured = load::run(server.address(), &row.requests, duration, per_second);
+        let measured = match per_second {
+            Some(rate) => paced::run(server.address(), &row.requests, duration, rate),
+            None => load::run(server.address(), &row.requests, duration),
+        };
         self.take(&measured, server.used().since(before), row.unit);
         self.resident_kib = server.resident_kib();
     }
