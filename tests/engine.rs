@@ -21,9 +21,7 @@ use openoutcry::journal::Journal;
 use openoutcry::journal::marker::{Marker, Witness};
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::replay::{Replayer, replay};
-use openoutcry::journal::store::{
-    BlockSource, BlockStore, Step, StoreError, Stored, StoredJournal,
-};
+use openoutcry::journal::store::{BlockSource, BlockStore, Step, StoreError, StoredJournal};
 use openoutcry::projection::ReadModel;
 
 /// A store that survives its journal, can be told to fail, and can be made to wait.
@@ -80,14 +78,6 @@ impl BlockStore for TestStore {
 
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         self.0.blocks.lock().unwrap().remove_from(first)
-    }
-
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.0.blocks.lock().unwrap().at_or_before(key)
-    }
-
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.0.blocks.lock().unwrap().at_or_after(key)
     }
 
     fn marker(&self) -> Result<Marker, StoreError> {

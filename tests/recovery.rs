@@ -192,7 +192,7 @@ fn damage_near_the_end_is_found_at_the_start_and_damage_before_it_by_reading() {
         let (early, damage) = damaged(index, |store, block| {
             let mut kept = MemoryStore::new();
             let mut key = Sequence::ZERO;
-            while let Some((found, bytes)) = store.at_or_after(key).unwrap() {
+            while let Some((found, bytes)) = store.source().at_or_after(key).unwrap() {
                 if found != block.first() {
                     kept.put(found, &bytes).unwrap();
                 }
@@ -231,12 +231,6 @@ impl BlockStore for Vanishing {
     }
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         self.0.remove_from(first)
-    }
-    fn at_or_before(&self, key: Sequence) -> Result<Option<(Sequence, Vec<u8>)>, StoreError> {
-        self.0.at_or_before(key)
-    }
-    fn at_or_after(&self, key: Sequence) -> Result<Option<(Sequence, Vec<u8>)>, StoreError> {
-        self.0.at_or_after(key)
     }
     fn marker(&self) -> Result<Marker, StoreError> {
         self.0.marker()

@@ -21,9 +21,7 @@ use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
 use openoutcry::journal::replay::{ReplayError, Replayer, replay};
 use openoutcry::journal::sled::SledStore;
-use openoutcry::journal::store::{
-    BlockSource, BlockStore, OpenError, StoreError, Stored, StoredJournal,
-};
+use openoutcry::journal::store::{BlockSource, BlockStore, OpenError, StoreError, StoredJournal};
 use openoutcry::journal::{Damage, JournalError};
 
 /// Lines of recorded flow in the journal.
@@ -132,12 +130,6 @@ impl<S: BlockStore> BlockStore for Shared<S> {
     }
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         self.0.lock().unwrap().remove_from(first)
-    }
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.0.lock().unwrap().at_or_before(key)
-    }
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.0.lock().unwrap().at_or_after(key)
     }
     fn marker(&self) -> Result<Marker, StoreError> {
         self.0.lock().unwrap().marker()

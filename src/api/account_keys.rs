@@ -13,7 +13,6 @@ use super::routes::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
 use crate::exchange::command::{Command, Role};
-use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, KeyNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
@@ -117,19 +116,12 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
 async fn give(call: &Call, role: Role, label: String) -> Result<(Reply, KeyNo), Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let added = applied.effects.iter().find_map(|effect| match effect {
-            Effect::KeyAdded { key, .. } => Some(*key),
-            _ => None,
-        });
-        view.accounts.key(added?).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
-    };
     let again = |view: &ReadModel, kept: &Kept| {
         let Kept::Key(key) = kept else { return None };
         view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
     };
     let command = Command::AddKey { user, role, label, hash };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     let (id, made, row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");
     let key = (!written.replayed).then(|| key.reveal());

@@ -16,7 +16,7 @@ use crate::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision,
 };
 use crate::exchange::command::Command;
-use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::effect::Applied;
 use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
 use crate::projection::ReadModel;
@@ -29,18 +29,11 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let created = applied.effects.iter().find_map(|effect| match effect {
-            Effect::CategoryCreated { category, .. } => Some(*category),
-            _ => None,
-        });
-        view.catalogue.category(created?).map(|row| (row.id, CategoryJson::from(row)))
-    };
     let again = |view: &ReadModel, kept: &Kept| {
         let Kept::Category(category) = kept else { return None };
         view.catalogue.category(*category).map(|row| (row.id, CategoryJson::from(row)))
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     let (id, category) = &written.shown;
     written.created(format!("{BASE}/categories/{id}"), category)
 }
@@ -52,19 +45,12 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
     let (mut draft, categories) = form.finish(draft)?;
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let created = applied.effects.iter().find_map(|effect| match effect {
-            Effect::EventCreated { event, .. } => Some(*event),
-            _ => None,
-        });
-        shown_event(view, created?)
-    };
     let again = |view: &ReadModel, kept: &Kept| {
         let Kept::Event(row) = kept else { return None };
         let markets = markets_of(view, row, Drafts::Shown);
         Some((row.id, EventDetailJson::of(view, row, &markets)))
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     let (id, event) = &written.shown;
     written.created(format!("{BASE}/events/{id}"), event)
 }
@@ -100,14 +86,7 @@ pub async fn create_market(call: Call) -> Result<Reply, Problem> {
         Ok(())
     })?;
     let command = Command::CreateMarket(Box::new(draft));
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let created = applied.effects.iter().find_map(|effect| match effect {
-            Effect::MarketCreated { market, .. } => Some(*market),
-            _ => None,
-        });
-        shown_market(view, created?)
-    };
-    let written = call.submit_and_look(command, look, market_before).await?;
+    let written = call.submit_and_show(command, market_before).await?;
     let (id, market) = &written.shown;
     written.created(format!("{BASE}/markets/{id}"), market)
 }

@@ -10,7 +10,6 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{KeyJson, KeysJson, NewKeyJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, UserId, UserNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
@@ -77,18 +76,11 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let command = Command::AddKey { user, role, label, hash: key.hash() };
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let added = applied.effects.iter().find_map(|effect| match effect {
-            Effect::KeyAdded { key, .. } => Some(*key),
-            _ => None,
-        });
-        view.accounts.key(added?).map(|row| (row.id, KeyJson::given(row)))
-    };
     let again = |view: &ReadModel, kept: &Kept| {
         let Kept::Key(key) = kept else { return None };
         view.accounts.key(*key).map(|row| (row.id, KeyJson::given(row)))
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     let (key_id, row) = &written.shown;
     let location = format!("{BASE}/admin/users/{id}/keys/{key_id}");
     // The key that was drawn now is none: the first one is, and only its hash is known here.

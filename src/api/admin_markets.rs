@@ -1,6 +1,6 @@
 //! The operator leads markets through their lives, and sees all of them (semantics 3, 8).
 
-use super::admin_catalogue::{market_before, shown_market};
+use super::admin_catalogue::market_before;
 use super::call::{Call, market_no};
 use super::form::{Form, text};
 use super::markets::{MARKETS_PAGE, MarketFilter};
@@ -10,7 +10,6 @@ use super::problem::{Kind, Problem};
 use super::reply::Reply;
 use super::wire::catalogue::{MarketDetailJson, MarketsJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::Applied;
 use crate::exchange::ids::MarketNo;
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::reject::Reject;
@@ -100,8 +99,7 @@ fn market_and<T>(
 
 async fn carry_out(call: &Call, market: MarketNo, command: Command) -> Result<Reply, Problem> {
     let reopens = matches!(command, Command::ReopenMarket { .. });
-    let look = move |view: &ReadModel, _: &Applied<'_>| shown_market(view, market);
-    let written = call.submit_and_look(command, look, market_before).await;
+    let written = call.submit_and_show(command, market_before).await;
     let written = written.map_err(|problem| naming_status(call, market, reopens, problem))?;
     written.saying(&written.shown.1)
 }

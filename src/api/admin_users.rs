@@ -10,7 +10,6 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::wire::account::{BalanceJson, FeesJson, UserJson, UsersJson};
 use crate::exchange::command::Command;
-use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::UserNo;
 use crate::exchange::units::Money;
 use crate::projection::ReadModel;
@@ -61,18 +60,11 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let picture = form.field("profilePic", text(parse::url));
     let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
     let command = Command::CreateUser { profile_name, profile_pic };
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        let created = applied.effects.iter().find_map(|effect| match effect {
-            Effect::UserCreated { user, .. } => Some(*user),
-            _ => None,
-        });
-        view.accounts.user(created?).map(|row| (row.id, UserJson::from(row)))
-    };
     let again = |_: &ReadModel, kept: &Kept| {
         let Kept::User(row) = kept else { return None };
         Some((row.id, UserJson::from(&**row)))
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     let (id, user) = &written.shown;
     written.created(format!("{BASE}/admin/users/{id}"), user)
 }
@@ -94,7 +86,7 @@ async fn transfer(call: Call, command: fn(UserNo, Money) -> Command) -> Result<R
     let amount = form.field("amount", text(parse::money));
     let (id, amount) = form.finish(id.zip(amount))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    moved(call, user, command(user, amount)).await
+    moved(call, command(user, amount)).await
 }
 
 /// `POST /admin/fees/withdrawals`
@@ -103,21 +95,18 @@ pub async fn take_fees(call: Call) -> Result<Reply, Problem> {
     let amount = form.field("amount", text(parse::money));
     let amount = form.finish(amount)?;
     let user = call.caller.user;
-    moved(call, user, Command::TakeFees { user, amount }).await
+    moved(call, Command::TakeFees { user, amount }).await
 }
 
 /// Answers the balance of the account to or from which a command moves money.
-async fn moved(call: Call, user: UserNo, command: Command) -> Result<Reply, Problem> {
+async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
     let shown = |view: &ReadModel, balance: Balance| {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
-    };
-    let look = move |view: &ReadModel, _: &Applied<'_>| {
-        view.accounts.user(user).map(|row| shown(view, row.balance))
     };
     let again = move |view: &ReadModel, kept: &Kept| match kept {
         Kept::Balance(balance) => Some(shown(view, *balance)),
         _ => None,
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     written.saying(&written.shown)
 }

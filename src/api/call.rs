@@ -169,6 +169,23 @@ impl Call {
         self.ask_and_look(self.asked(command), look, again)?.came().await
     }
 
+    /// Has a command carried out and shows what it made: its rows as the record left them, whether
+    /// that was now or, for a repetition, the first time. `show` runs while everybody waits.
+    pub async fn submit_and_show<T: Send + 'static>(
+        &self,
+        command: Command,
+        show: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+    ) -> Result<Written<T>, Problem> {
+        let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
+            [Effect::Repeated { first }] => {
+                view.answers.of(*first).and_then(|kept| show(view, kept))
+            }
+            [Effect::Refused(_)] => None,
+            _ => show(view, &Kept::of(applied, view)),
+        };
+        Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
+    }
+
     /// The same without waiting: commands that are handed in together share a block.
     pub fn ask_and_look<T: Send + 'static>(
         &self,

@@ -10,12 +10,11 @@ use super::reply::Reply;
 use super::wire::conversion::ConversionJson;
 use super::wire::json::Json;
 use crate::exchange::command::{Command, Conversion};
-use crate::exchange::effect::Applied;
 use crate::exchange::ids::{MarketId, MarketSet};
 use crate::exchange::reject::Reject;
 use crate::exchange::rules::EXCLUSIVE_MARKETS_MAX;
 use crate::projection::ReadModel;
-use crate::projection::answers::{Converted, Kept};
+use crate::projection::answers::Kept;
 
 /// `POST /trading/events/{eventId}/convert`
 pub async fn convert(call: Call) -> Result<Reply, Problem> {
@@ -37,14 +36,11 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
         Ok((event, markets))
     })?;
     let command = Command::Convert(Conversion { user, event, markets, quantity });
-    let look = |view: &ReadModel, applied: &Applied<'_>| {
-        Converted::of(applied).map(|came| ConversionJson::of(view, &came))
-    };
     let again = |view: &ReadModel, kept: &Kept| match kept {
         Kept::Converted(came) => Some(ConversionJson::of(view, came)),
         _ => None,
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     written.saying(&written.shown)
 }
 

@@ -300,15 +300,6 @@ fn admin_accounts() -> Vec<Route> {
     routes.into_iter().map(operators_only).collect()
 }
 
-fn probe(
-    template: &'static str,
-    access: Access,
-    endpoint: fn(&Door) -> Result<Reply, Problem>,
-) -> Route {
-    let route = read(template, |_| Err(Problem::internal("a probe is no endpoint of the venue")));
-    Route { access, lane: Lane::Probes, endpoint: Endpoint::Probe(endpoint), ..route }
-}
-
 fn admin_audit() -> Vec<Route> {
     let routes = vec![
         past("/admin/audit/head", |call| Box::pin(admin_audit::head(call))),
@@ -317,32 +308,37 @@ fn admin_audit() -> Vec<Route> {
     routes.into_iter().map(operators_only).collect()
 }
 
-fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
+/// A route that any key may ask with `GET`.
+fn get(template: &'static str, endpoint: Endpoint) -> Route {
     Route {
         method: Method::GET,
         template,
         access: Access::Keys,
         body: BodyRule::Ignored,
         lane: Lane::Reads,
-        endpoint: Endpoint::Read(endpoint),
+        endpoint,
         number: 0,
     }
+}
+
+fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -> Route {
+    get(template, Endpoint::Read(endpoint))
 }
 
 fn long(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
-    Route { endpoint: Endpoint::Long(endpoint), ..past(template, endpoint) }
+    get(template, Endpoint::Long(endpoint))
 }
 
 fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
-    Route {
-        method: Method::GET,
-        template,
-        access: Access::Keys,
-        body: BodyRule::Ignored,
-        lane: Lane::Reads,
-        endpoint: Endpoint::Past(endpoint),
-        number: 0,
-    }
+    get(template, Endpoint::Past(endpoint))
+}
+
+fn probe(
+    template: &'static str,
+    access: Access,
+    endpoint: fn(&Door) -> Result<Reply, Problem>,
+) -> Route {
+    Route { access, lane: Lane::Probes, ..get(template, Endpoint::Probe(endpoint)) }
 }
 
 fn write(

@@ -8,8 +8,6 @@ use super::reply::Reply;
 use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
 use super::wire::json::Json;
 use crate::exchange::command::Command;
-use crate::exchange::effect::Applied;
-use crate::exchange::ids::UserNo;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
 
@@ -34,15 +32,12 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
     let seconds = form.field("timeoutSeconds", timeout);
     let timeout_seconds = form.finish(seconds)?;
     let user = call.caller.user;
-    let look = move |view: &ReadModel, _: &Applied<'_>| {
-        view.accounts.user(user).map(|row| HeartbeatJson::from(row.standing.heartbeat))
-    };
     let again = |_: &ReadModel, kept: &Kept| match kept {
         Kept::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
         _ => None,
     };
     let command = Command::Heartbeat { user, timeout_seconds };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     written.saying(&written.shown)
 }
 
@@ -71,13 +66,11 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let mode = form.field("mode", text(parse::trading_mode));
     let mode = form.finish(mode)?;
-    let look =
-        |view: &ReadModel, _: &Applied<'_>| Some(VenueModeJson::from(view.accounts.venue_mode()));
     let again = |_: &ReadModel, kept: &Kept| match kept {
         Kept::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
         _ => None,
     };
-    let written = call.submit_and_look(Command::SetVenueMode { mode }, look, again).await?;
+    let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
     written.saying(&written.shown)
 }
 
@@ -88,7 +81,7 @@ pub async fn set_user_mode(call: Call) -> Result<Reply, Problem> {
     let mode = form.field("mode", text(parse::trading_mode));
     let (id, mode) = form.finish(id.zip(mode))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    show_user(&call, user, Command::SetUserMode { user, mode }).await
+    show_user(&call, Command::SetUserMode { user, mode }).await
 }
 
 /// `POST /admin/users/{userId}/exposure-limit`
@@ -98,7 +91,7 @@ pub async fn set_exposure_limit(call: Call) -> Result<Reply, Problem> {
     let limit = form.field("limit", text(parse::money_limit));
     let (id, limit) = form.finish(id.zip(limit))?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    show_user(&call, user, Command::SetExposureLimit { user, limit: Some(limit) }).await
+    show_user(&call, Command::SetExposureLimit { user, limit: Some(limit) }).await
 }
 
 /// `DELETE /admin/users/{userId}/exposure-limit`
@@ -107,17 +100,15 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
     let id = form.path("userId", parse::user_id);
     let id = form.finish(id)?;
     let (_, user) = call.look(|view| user_no(view, id))?;
-    show_user(&call, user, Command::SetExposureLimit { user, limit: None }).await
+    show_user(&call, Command::SetExposureLimit { user, limit: None }).await
 }
 
 /// Carries out a command that changes how a user stands, and answers the user.
-async fn show_user(call: &Call, user: UserNo, command: Command) -> Result<Reply, Problem> {
-    let look =
-        move |view: &ReadModel, _: &Applied<'_>| view.accounts.user(user).map(UserJson::from);
+async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
     let again = |_: &ReadModel, kept: &Kept| match kept {
         Kept::User(row) => Some(UserJson::from(&**row)),
         _ => None,
     };
-    let written = call.submit_and_look(command, look, again).await?;
+    let written = call.submit_and_show(command, again).await?;
     written.saying(&written.shown)
 }

@@ -80,14 +80,6 @@ impl BlockStore for MemoryStore {
         Ok(())
     }
 
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.blocks.at_or_before(key)
-    }
-
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.blocks.at_or_after(key)
-    }
-
     fn marker(&self) -> Result<Marker, StoreError> {
         Ok(self.marker)
     }

@@ -19,7 +19,7 @@ use super::recovery::Reason;
 use super::settling::{Settler, Settling};
 use super::sled_log;
 use super::store::{
-    BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, Stored, StoredJournal,
+    BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, StoredJournal,
 };
 use super::tree::{SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
@@ -288,14 +288,6 @@ impl BlockStore for SledStore {
         self.sled.cut(first)?;
         // The log holds nothing since the start, so on disk in sled is on disk.
         self.settle()
-    }
-
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.sled.blocks.at_or_before(key)
-    }
-
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.sled.blocks.at_or_after(key)
     }
 
     fn marker(&self) -> Result<Marker, StoreError> {

@@ -91,10 +91,6 @@ pub trait BlockStore: Send {
     fn sync(&mut self) -> Result<(), StoreError>;
     /// Forgets every block from `first` on.
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError>;
-    /// The block with the highest key up to `key`.
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
-    /// The block with the lowest key from `key` on.
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError>;
     /// The refused marker.
     fn marker(&self) -> Result<Marker, StoreError>;
     /// Overwrites the refused marker and returns once it is on the disk.
@@ -218,7 +214,8 @@ impl<S: BlockStore> StoredJournal<S> {
             Marker::Refused { first, .. } => before(first),
             Marker::Clear | Marker::Unreadable => LAST,
         };
-        let last = last_blocks(&store, limit)?;
+        let source = store.source();
+        let last = last_blocks(&*source, limit)?;
         let (tail, head) = match &last {
             Ok(None) => (Tail::Empty, Head::START),
             Ok(Some(head)) => (Tail::Sound, *head),
@@ -226,9 +223,9 @@ impl<S: BlockStore> StoredJournal<S> {
         };
         let refused_first = limit.next();
         // Asked from the front too: a head found too early would be written over.
-        let beyond = beyond(&store, head.sequence.next(), refused_first)?;
+        let beyond = beyond(&*source, head.sequence.next(), refused_first)?;
         let witness = store.witness()?;
-        let known = acknowledged(&store, witness, &head)?;
+        let known = acknowledged(&*source, witness, &head)?;
         let verdict = recovery::decide(tail, known, recovery::refusal(marker, &head), beyond);
         let cut = match (verdict, last) {
             (Verdict::Accept, _) => None,
@@ -318,7 +315,7 @@ fn before(sequence: Sequence) -> Sequence {
 
 /// What the store holds from `next` on, where `refused` is the block that may be there.
 fn beyond(
-    store: &impl BlockStore,
+    store: &dyn BlockSource,
     next: Sequence,
     refused: Sequence,
 ) -> Result<Beyond, StoreError> {
@@ -330,7 +327,7 @@ fn beyond(
 
 /// Whether the blocks up to `head` hold the one that was acknowledged last.
 fn acknowledged(
-    store: &impl BlockStore,
+    store: &dyn BlockSource,
     witness: Option<Witness>,
     head: &Head,
 ) -> Result<Acknowledged, StoreError> {
@@ -349,7 +346,7 @@ fn acknowledged(
 
 /// Verifies the last blocks up to key `limit`; the head they lead to.
 fn last_blocks(
-    store: &impl BlockStore,
+    store: &dyn BlockSource,
     limit: Sequence,
 ) -> Result<Result<Option<Head>, Damage>, StoreError> {
     let mut stored = Vec::new();

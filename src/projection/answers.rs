@@ -81,7 +81,7 @@ impl Converted {
 
 impl Kept {
     /// What the answer to this record is made of.
-    pub(super) fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
+    pub fn of(applied: &Applied<'_>, view: &ReadModel) -> Kept {
         let of_effect = |effect| Kept::of_effect(effect, view);
         // What a record takes back is said last: before what was asked, it may have done what was
         // due, such as to cancel orders behind a heartbeat that had run out.

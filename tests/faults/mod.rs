@@ -58,12 +58,6 @@ impl<S: BlockStore> BlockStore for Faulty<S> {
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         self.run(Step::Remove, |store| store.remove_from(first))
     }
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.store.at_or_before(key)
-    }
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.store.at_or_after(key)
-    }
     fn marker(&self) -> Result<Marker, StoreError> {
         self.store.marker()
     }
@@ -115,10 +109,10 @@ impl Disk {
 
 impl BlockSource for Disk {
     fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.images().live.at_or_before(key)
+        self.images().live.source().at_or_before(key)
     }
     fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.images().live.at_or_after(key)
+        self.images().live.source().at_or_after(key)
     }
 }
 
@@ -137,12 +131,6 @@ impl BlockStore for Disk {
     }
     fn remove_from(&mut self, first: Sequence) -> Result<(), StoreError> {
         self.images().live.remove_from(first)
-    }
-    fn at_or_before(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.images().live.at_or_before(key)
-    }
-    fn at_or_after(&self, key: Sequence) -> Result<Option<Stored>, StoreError> {
-        self.images().live.at_or_after(key)
     }
     fn marker(&self) -> Result<Marker, StoreError> {
         self.images().live.marker()
