@@ -9,7 +9,8 @@ use super::orders::{
     Placed, changed_order, named_order, own_open_order, own_order, placed, placed_before, untold,
 };
 use super::parse::{self, Fault};
-use super::problem::{FieldCode, Problem};
+use super::problem::{FieldCode, FieldError, Kind, Problem};
+use super::rates::Allowance;
 use super::reply::Reply;
 use super::routes::Lane;
 use super::trials;
@@ -22,6 +23,7 @@ use crate::engine::pending::Refusal;
 use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token};
+use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 use crate::projection::answers::Kept;
@@ -82,7 +84,7 @@ pub async fn batch(call: Call) -> Result<Reply, Problem> {
         batch.hand_in(part, operation);
     }
     batch.settle().await?;
-    Ok(Reply { drew, ..Reply::json(batch.last, batch.results.close().into()) })
+    batch.reply().map(|reply| Reply { drew, ..reply })
 }
 
 /// The operations of a request, those handed in and those settled.
@@ -97,6 +99,10 @@ struct Batch<'a> {
     next: Vec<Asked>,
     /// What is settled.
     results: PrintedResults,
+    /// Whether every one of those was done by an earlier request.
+    replayed: bool,
+    /// That the request's key belongs to another request, which holds for all operations alike.
+    reused: Option<Problem>,
     /// The last record that the results reflect.
     last: Sequence,
 }
@@ -106,7 +112,8 @@ impl<'a> Batch<'a> {
         let (slots, next) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (placing, last) = (call.engine.gather(), call.caller.as_of);
         let results = PrintedResults::expecting(count);
-        Batch { call, slots, names: Vec::new(), placing, next, results, last }
+        let (names, replayed, reused) = (Vec::new(), true, None);
+        Batch { call, slots, names, placing, next, results, replayed, reused, last }
     }
 
     /// Whether what was handed in must be settled before this operation: what is named here is
@@ -194,6 +201,7 @@ impl<'a> Batch<'a> {
                 Slot::Placing => match placings.next() {
                     Some(Ok(applied)) if self.results.print_placed(&applied)? => {
                         self.last = self.last.max(applied.sequence);
+                        self.replayed = false;
                         continue;
                     }
                     came => Err(unplaced(came)),
@@ -202,6 +210,12 @@ impl<'a> Batch<'a> {
                     writing.came().await.and_then(|written| written.told(Shown::json))
                 }
             };
+            self.replayed &= came.as_ref().is_ok_and(|written| written.replayed);
+            if let Err(problem) = &came
+                && key_reused(problem)
+            {
+                self.reused = Some(problem.clone());
+            }
             let (sequence, result) = self.call.settled(came);
             self.last = self.last.max(sequence);
             self.results.print(&result)?;
@@ -209,6 +223,20 @@ impl<'a> Batch<'a> {
         self.names.clear();
         Ok(())
     }
+
+    /// The answer to the whole request.
+    fn reply(self) -> Result<Reply, Problem> {
+        if let Some(problem) = self.reused {
+            return Err(problem);
+        }
+        Ok(Reply::json(self.last, self.results.close().into()).replayed(self.replayed))
+    }
+}
+
+/// Whether an operation was refused because the request's key belongs to another request. Then so
+/// was every other, and none was done.
+pub fn key_reused(problem: &Problem) -> bool {
+    problem.kind == Kind::Refused(Reject::IdempotencyKeyReused)
 }
 
 /// Why a plain placement placed no order.
@@ -282,7 +310,15 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<Option
     drawn.map(|()| (writes == 0).then_some(Lane::Cancels)).map_err(|(lane, left)| {
         let asked = if lane == Lane::Cancels { cancels } else { writes };
         if count(asked) > left.limit {
-            Problem::beyond_all(lane.name(), asked, left)
+            // Waiting does not help: this is no 429.
+            let (limit, lane) = (left.limit, lane.name());
+            let detail = format!(
+                "has {asked} {lane}, and this key never has more than {limit} at once: send it in parts"
+            );
+            let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
+            let bad = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);
+            let left = Allowance { wait_seconds: None, ..left };
+            Problem { allowance: Some(Box::new(left)), ..bad }
         } else {
             Problem::beyond(lane.name(), left)
         }

@@ -16,9 +16,13 @@ pub const KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// Its name as people write it.
 const FIELD: &str = "Idempotency-Key";
 
-/// The key of a request, if it has one. Only a `POST` may: asking anything else twice does no more
-/// than asking it once, and a client that thinks otherwise is told.
+/// The key of a request, if it has one. Only a `POST` may have one. Where asking twice does no more
+/// than asking once, the header is ignored: clients send it with every request. A `PATCH` with one
+/// is refused, since its client expects what it does not get.
 pub fn key(method: &Method, headers: &HeaderMap) -> Result<Option<Token>, Problem> {
+    if matches!(*method, Method::GET | Method::HEAD | Method::DELETE) {
+        return Ok(None);
+    }
     let mut values = headers.get_all(KEY_HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -144,7 +148,10 @@ mod tests {
         assert_eq!(read(&Method::GET, &[]), Ok(None));
         assert_eq!(read(&Method::POST, &["a-1"]), Ok(Token::new("a-1")));
         assert_eq!(read(&Method::POST, &["a", "a"]), Err(FieldCode::Repeated));
-        assert_eq!(read(&Method::DELETE, &["a"]), Err(FieldCode::UnknownField));
+        assert_eq!(read(&Method::PATCH, &["a"]), Err(FieldCode::UnknownField));
+        for method in [Method::GET, Method::HEAD, Method::DELETE] {
+            assert_eq!(read(&method, &["a", "a b"]), Ok(None));
+        }
         for bad in ["", "a b", "\u{e9}", &"a".repeat(65)] {
             assert_eq!(read(&Method::POST, &[bad]), Err(FieldCode::InvalidValue), "{bad:?}");
         }

@@ -235,7 +235,7 @@ pub fn lots(text: &str) -> Read<Lots> {
 
 /// An amount of money, more than zero.
 pub fn money(text: &str) -> Read<Money> {
-    let rule = "more than 0, in steps of 0.00000001, as in 25.00";
+    let rule = "more than 0, at most 92233720368.54775807, in steps of 0.00000001, as in 25.00";
     Money::parse(text).map_err(|error| unit_fault(error, rule))
 }
 

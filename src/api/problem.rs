@@ -334,16 +334,6 @@ impl Problem {
         Problem { allowance, ..Problem::new(Kind::RateLimited, detail) }
     }
 
-    /// More was asked at once than this lane of the key ever holds: waiting does not help, so no
-    /// time to wait is named.
-    pub fn beyond_all(lane: &str, asked: usize, left: Allowance) -> Problem {
-        let (limit, left) = (left.limit, Allowance { wait_seconds: None, ..left });
-        let detail = format!(
-            "this key never has more than {limit} {lane} at once: send these {asked} in parts"
-        );
-        Problem { detail: detail.into(), ..Problem::beyond(lane, left) }
-    }
-
     /// A path with other methods than the one asked; `allow` lists them.
     pub fn method_not_allowed(allow: String) -> Problem {
         let detail = "this path does not have this method";

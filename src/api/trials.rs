@@ -1,7 +1,7 @@
 //! Trials: what would come of an order, of an amend or of a batch if it were asked now. Nothing is
 //! recorded and no name is used up; `Sequence` is the last record that the answer knows of.
 
-use super::batch::{Resolved, Shown};
+use super::batch::{Resolved, Shown, key_reused};
 use super::call::Call;
 use super::once;
 use super::orders::{Placed, named_order, own_order, placed, placed_before, untold};
@@ -100,13 +100,15 @@ pub async fn batch(
         let came = slot.and_then(|()| shown.next().unwrap_or_else(|| Err(untold())));
         let json = came.and_then(|(shown, replayed)| Ok((shown.json()?, replayed)));
         match json {
-            Ok((order, replayed)) => ResultJson::Order { order, replayed },
+            Ok((order, replayed)) => Ok(ResultJson::Order { order, replayed }),
+            Err(problem) if key_reused(&problem) => Err(problem),
             Err(problem) => {
-                ResultJson::Error { error: ProblemJson::of(&problem, call.request_id.as_str()) }
+                let error = ProblemJson::of(&problem, call.request_id.as_str());
+                Ok(ResultJson::Error { error })
             }
         }
     });
-    let came = BatchJson { results: results.collect() };
+    let came = BatchJson { results: results.collect::<Result<_, Problem>>()? };
     Reply::ok(sequence, &TriedJson { came, dry_run: true, balance })
 }
 

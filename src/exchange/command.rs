@@ -122,6 +122,14 @@ impl TimeInForce {
             TimeInForce::FillOrKill => "FOK",
         }
     }
+
+    /// First moment at which the order no longer stands, if one was given.
+    pub const fn expires_at(self) -> Option<TimeMs> {
+        match self {
+            TimeInForce::GoodTillCancelled { expires_at } => expires_at,
+            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
+        }
+    }
 }
 
 /// What happens when an order meets its owner's own resting order (semantics 4).

@@ -12,7 +12,7 @@ use index::SequenceIndex;
 use rooms::Rooms;
 
 use super::ahead::About;
-use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, TimeInForce, Wording};
+use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
 use super::units::{Lots, Money, Tick, TimeMs};
@@ -119,10 +119,7 @@ impl Order {
             quantity: terms.quantity,
             filled: Lots::ZERO,
             backing,
-            expires_at: match terms.time_in_force {
-                TimeInForce::GoodTillCancelled { expires_at } => expires_at,
-                TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
-            },
+            expires_at: terms.time_in_force.expires_at(),
             self_trade: terms.self_trade,
             condition: terms.condition,
             copy_from: terms.copy_from,

@@ -332,5 +332,10 @@ fn a_batch_that_was_done_is_tried_as_done() {
     for (first, dry) in results(&first).iter().zip(results(&dry)) {
         assert_eq!((&first["order"], &dry["idempotentReplay"]), (&dry["order"], &json!(true)));
     }
+    let other = json!({"operations": [body["operations"][1]]}).to_string();
+    let key = [("idempotency-key", "b")];
+    let refused =
+        ann.client.send("POST", &format!("{path}?dryRun=true"), &key, Some(other.as_bytes()));
+    refused.refused(409, "IDEMPOTENCY_KEY_REUSED");
     ann.client.post(&format!("{path}?dryRun=maybe"), &body).bad(&["dryRun"]);
 }

@@ -1,5 +1,6 @@
 //! `POST /trading/orders`: what is taken and what comes of it (interface 4.5, semantics 4 and 5).
 
+use chrono::DateTime;
 use serde_json::{Value, json};
 
 use super::shapes;
@@ -223,6 +224,12 @@ fn an_order_that_expired_does_not_trade() {
     let bid = with(order(&market, "BUY", "yes", "0.50", "1"), &expires);
     let bid = ann.order(&bid).ok(&shapes::placed());
     let path = format!("/trading/orders/{}", bid["orderId"].as_str().unwrap());
+    let other = ann.place(&market, "BUY", "yes", "0.10", "1").text("orderId");
+    let other = ann.get(&format!("/trading/orders/{other}")).ok(&shapes::order());
+    assert_eq!(other["expiresAt"], Value::Null);
+    ann.client.delete(&format!("/trading/orders/{}", other["id"].as_str().unwrap()));
+    let moment = |said: &Value| DateTime::parse_from_rfc3339(said["expiresAt"].as_str().unwrap());
+    assert_eq!(moment(&ann.get(&path).json), moment(&expires));
     let expired = (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         ann.get(&path).json["status"] == "CANCELLED"
@@ -230,6 +237,7 @@ fn an_order_that_expired_does_not_trade() {
     assert!(expired);
     let read = ann.get(&path).ok(&shapes::order());
     assert_eq!(told(&read), ["CANCELLED", "0", "0", "0.00", "1", "EXPIRED", "0.00"]);
+    assert_eq!(moment(&read), moment(&expires));
     assert_eq!(ann.balance(), ("100.00".to_owned(), "0.00".to_owned()));
     assert_eq!(place(&bob, &order(&market, "SELL", "yes", "0.50", "1"))["status"], "OPEN");
 }

@@ -241,6 +241,7 @@ pub fn order() -> Shape {
         ("timeInForce", OneOf(&["GTC", "IOC", "FOK"])),
         ("createdAt", Moment),
         ("updatedAt", Moment),
+        ("expiresAt", nullable(Moment)),
     ]);
     wider(shape, beside())
 }

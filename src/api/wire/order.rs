@@ -62,6 +62,7 @@ pub struct OrderJson {
     filled_cost: Text<Money>,
     client_order_id: Option<Text<Token>>,
     sequence: u64,
+    expires_at: Option<Timestamp>,
 }
 
 impl OrderJson {
@@ -88,6 +89,7 @@ impl OrderJson {
             filled_cost: beside.filled_cost,
             client_order_id: beside.client_order_id,
             sequence: beside.sequence,
+            expires_at: row.time_in_force.expires_at().map(Timestamp),
         }
     }
 }

@@ -61,10 +61,7 @@ impl Standing {
 
     /// When it ends by itself.
     pub(super) const fn expires_at(&self) -> Option<TimeMs> {
-        match self.time_in_force {
-            TimeInForce::GoodTillCancelled { expires_at } => expires_at,
-            TimeInForce::ImmediateOrCancel | TimeInForce::FillOrKill => None,
-        }
+        self.time_in_force.expires_at()
     }
 
     /// As readers see it.
