@@ -6,48 +6,51 @@ use std::io::Read;
 use std::sync::LazyLock;
 
 use flate2::read::DeflateDecoder;
+use hyper::http::request::Parts;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 
 use super::door::Door;
+use super::packing::Packed;
 use super::problem::Problem;
 use super::reply::Reply;
 
 const PAGE: &str = include_str!("docs/page.html");
 const START: &str = include_str!("docs/start.js");
 
-static SCRIPT: LazyLock<Option<String>> = LazyLock::new(|| unpacked("swagger-ui-bundle.js"));
-static STYLE: LazyLock<Option<String>> = LazyLock::new(|| unpacked("swagger-ui.css"));
+static PAGE_PACKED: Kept = LazyLock::new(|| Packed::new(PAGE).ok());
+static START_PACKED: Kept = LazyLock::new(|| Packed::new(START).ok());
+static SCRIPT: Kept = LazyLock::new(|| Packed::new(unpacked("swagger-ui-bundle.js")?).ok());
+static STYLE: Kept = LazyLock::new(|| Packed::new(unpacked("swagger-ui.css")?).ok());
+
+/// A file as it is sent.
+type Kept = LazyLock<Option<Packed>>;
 
 /// Largest file that is unpacked: some three times the largest there is.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// `GET /docs`
-pub fn page(door: &Door) -> Result<Reply, Problem> {
-    Ok(Reply::text(door.venue().sequence(), "text/html; charset=utf-8", PAGE.to_owned()))
+pub fn page(door: &Door, head: &Parts) -> Result<Reply, Problem> {
+    file(door, head, "text/html; charset=utf-8", &PAGE_PACKED)
 }
 
 /// `GET /docs/start.js`
-pub fn start(door: &Door) -> Result<Reply, Problem> {
-    Ok(Reply::text(door.venue().sequence(), "text/javascript; charset=utf-8", START.to_owned()))
+pub fn start(door: &Door, head: &Parts) -> Result<Reply, Problem> {
+    file(door, head, "text/javascript; charset=utf-8", &START_PACKED)
 }
 
 /// `GET /docs/swagger-ui-bundle.js`
-pub fn script(door: &Door) -> Result<Reply, Problem> {
-    file(door, "text/javascript; charset=utf-8", &SCRIPT)
+pub fn script(door: &Door, head: &Parts) -> Result<Reply, Problem> {
+    file(door, head, "text/javascript; charset=utf-8", &SCRIPT)
 }
 
 /// `GET /docs/swagger-ui.css`
-pub fn style(door: &Door) -> Result<Reply, Problem> {
-    file(door, "text/css; charset=utf-8", &STYLE)
+pub fn style(door: &Door, head: &Parts) -> Result<Reply, Problem> {
+    file(door, head, "text/css; charset=utf-8", &STYLE)
 }
 
-fn file(
-    door: &Door,
-    media: &'static str,
-    file: &LazyLock<Option<String>>,
-) -> Result<Reply, Problem> {
-    let text = file.as_ref().ok_or_else(|| Problem::internal("a page's file is not there"))?;
-    Ok(Reply::text(door.venue().sequence(), media, text.clone()))
+fn file(door: &Door, head: &Parts, media: &'static str, file: &Kept) -> Result<Reply, Problem> {
+    let file = file.as_ref().ok_or_else(|| Problem::internal("a page's file is not there"))?;
+    Ok(file.reply(door.venue().sequence(), media, &head.headers))
 }
 
 /// A file of the zip's `dist` folder.
@@ -90,9 +93,9 @@ mod tests {
 
     #[test]
     fn the_files_of_the_pages_are_in_the_binary() {
-        let script = SCRIPT.as_deref().unwrap();
+        let script = unpacked("swagger-ui-bundle.js").unwrap();
         assert!(script.contains("SwaggerUIBundle") && script.len() > 1_000_000);
-        assert!(STYLE.as_deref().unwrap().contains(".swagger-ui"));
+        assert!(unpacked("swagger-ui.css").unwrap().contains(".swagger-ui"));
         assert_eq!(unpacked("nothing.js"), None);
         assert!(PAGE.contains("swagger-ui-bundle.js") && PAGE.contains("start.js"));
     }

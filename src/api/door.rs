@@ -188,7 +188,7 @@ impl Door {
         if let Some(Route { access: Access::Everybody, endpoint: Endpoint::Probe(probe), .. }) =
             known.route
         {
-            return probe(self);
+            return probe(self, head);
         }
         let engine = self.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.behind.directory)?;
@@ -241,7 +241,7 @@ impl Door {
             return Err(Problem::new(Kind::Forbidden, detail));
         }
         let engine = match route.endpoint {
-            Endpoint::Probe(probe) => return probe(self),
+            Endpoint::Probe(probe) => return probe(self, head),
             _ => self.venue.engine()?.clone(),
         };
         let key = once::key(&head.method, &head.headers)?;
@@ -264,7 +264,7 @@ impl Door {
         let (user, behind) = (caller.user, Arc::clone(&self.behind));
         let call = Call { engine, caller, behind, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {
-            Endpoint::Probe(probe) => return probe(self),
+            Endpoint::Probe(probe) => return probe(self, head),
             // What was done must be told, however long it is.
             Endpoint::Write(endpoint) | Endpoint::Several(endpoint) => {
                 return endpoint(call).await;
@@ -385,7 +385,7 @@ fn emptied(mut headers: HeaderMap) -> HeaderMap {
 }
 
 fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
-    let Reply { status, sequence, replayed, drew: _, location, media, body } = reply;
+    let Reply { status, sequence, replayed, drew: _, location, media, gzipped, body } = reply;
     let has_content = !body.is_empty();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -393,6 +393,9 @@ fn success(reply: Reply, headers: HeaderMap) -> Response<Content> {
     let headers = response.headers_mut();
     if has_content {
         headers.insert(header::CONTENT_TYPE, media.map_or(JSON, HeaderValue::from_static));
+    }
+    if gzipped {
+        headers.insert(header::CONTENT_ENCODING, packing::GZIP);
     }
     headers.insert(SEQUENCE, number(sequence.get()));
     if replayed {

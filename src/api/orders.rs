@@ -19,7 +19,7 @@ use super::untaken::{Untaken, read_in_turns};
 use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
 use super::wire::{CursorEcho, Text};
 use crate::exchange::command::Command;
-use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::effect::Applied;
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
@@ -298,16 +298,12 @@ pub async fn cancel_all(call: Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (_, market) =
         call.look(|view| market.map(|id| public_market(view, id).map(|row| row.no)).transpose())?;
-    let answer = call.submit(Command::CancelOrders { user, market }).await?;
-    let cancelled = answer.effects().iter().filter_map(|effect| match effect {
-        Effect::OrderCancelled { order, .. } => Some(*order),
-        _ => None,
-    });
-    let (_, mut ids) = call.look(|view| Ok(view.orders.ids(user)))?;
-    let cancelled = cancelled.map(|order| ids.id(order)).collect::<Result<Vec<_>, _>>()?;
-    let cancelled = cancelled.into_iter().flatten().map(Text).collect();
-    let cancelled = CancelledJson { cancelled };
-    Reply::list(answer.sequence(), cancelled, "cancelled", |all| &mut all.cancelled)
+    // While the record is the latest: later, each order would have to be looked for in history.
+    let look = |view: &ReadModel, _: &Applied<'_>| {
+        Some(CancelledJson { cancelled: view.orders.just_ended().map(Text).collect() })
+    };
+    let written = call.submit_and_look(Command::CancelOrders { user, market }, look, never).await?;
+    Reply::list(written.sequence, written.shown, "cancelled", |all| &mut all.cancelled)
 }
 
 /// The number in an order's id; whether it is that order's id remains to be seen.

@@ -8,14 +8,46 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::Response;
-use hyper::header::{CONTENT_ENCODING, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 
+use super::media;
+use super::reply::Reply;
 use super::stream::{Content, Listed};
+use crate::exchange::units::Sequence;
 
+/// What a body in gzip is announced as.
+pub const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 /// Smallest body that is packed: a network sends less in a moment, whatever it is.
 const PACKED_BYTES_MIN: usize = 8 * 1024;
 /// Largest body that is packed while other connections of the lane wait.
 const PACKED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+
+/// What is the same for everybody as long as the process runs, plain and in gzip. It is made once:
+/// whoever asks needs no key, so to ask must cost next to nothing.
+#[derive(Debug)]
+pub struct Packed {
+    plain: Bytes,
+    gzip: Bytes,
+}
+
+impl Packed {
+    /// Packs it.
+    ///
+    /// # Errors
+    /// None that a buffer in memory has.
+    pub fn new(plain: impl Into<Bytes>) -> io::Result<Packed> {
+        let plain = plain.into();
+        let gzip = gzip(&plain, Compression::best())?.into();
+        Ok(Packed { plain, gzip })
+    }
+
+    /// The answer that says it, in the form that the client takes.
+    pub fn reply(&self, sequence: Sequence, media: &'static str, headers: &HeaderMap) -> Reply {
+        let gzipped = media::takes_gzip(headers);
+        let body = if gzipped { &self.gzip } else { &self.plain };
+        Reply { gzipped, ..Reply::text(sequence, media, body.clone()) }
+    }
+}
 
 /// A list that is packed piece by piece, as its reader takes it.
 pub struct PackedList {
@@ -81,7 +113,7 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
     let body = body.map_or_else(
         |plain| plain,
         |packed| {
-            head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            head.headers.insert(CONTENT_ENCODING, GZIP);
             packed
         },
     );
@@ -91,15 +123,15 @@ pub async fn packed(response: Response<Content>) -> Response<Content> {
 /// Packs at once what is short, and on a thread of its own what is not.
 async fn gzip_apart(body: &Bytes) -> io::Result<Vec<u8>> {
     if body.len() <= PACKED_AT_ONCE_BYTES_MAX {
-        return gzip(body);
+        return gzip(body, Compression::fast());
     }
     let body = body.clone();
-    let packing = tokio::task::spawn_blocking(move || gzip(&body)).await;
+    let packing = tokio::task::spawn_blocking(move || gzip(&body, Compression::fast())).await;
     packing.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
+fn gzip(body: &[u8], effort: Compression) -> io::Result<Vec<u8>> {
+    let mut packed = GzEncoder::new(Vec::with_capacity(body.len() / 4), effort);
     packed.write_all(body)?;
     packed.finish()
 }

@@ -28,6 +28,8 @@ pub struct Reply {
     pub location: Option<String>,
     /// The body's media type; JSON where there is none.
     pub media: Option<&'static str>,
+    /// Whether the body is in gzip already.
+    pub gzipped: bool,
     /// What is said; nothing where the status has no content.
     pub body: Content,
 }
@@ -60,8 +62,8 @@ impl Reply {
     }
 
     /// An answer that is no JSON.
-    pub fn text(sequence: Sequence, media: &'static str, body: String) -> Reply {
-        Reply { media: Some(media), ..Reply::json(sequence, body.into()) }
+    pub fn text(sequence: Sequence, media: &'static str, body: Bytes) -> Reply {
+        Reply { media: Some(media), ..Reply::json(sequence, body) }
     }
 
     /// The answer to a creation: the created thing and where it is.
@@ -83,6 +85,7 @@ impl Reply {
             drew: None,
             location: None,
             media: None,
+            gzipped: false,
             body: Content::Whole(Bytes::new()),
         }
     }

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use hyper::Method;
+use hyper::http::request::Parts;
 use matchit::{InsertError, Router};
 
 use super::call::Call;
@@ -29,7 +30,7 @@ pub type PathParts = Vec<(String, String)>;
 #[derive(Clone, Copy)]
 pub enum Endpoint {
     /// Looks at the server itself. Has no query and no body.
-    Probe(fn(&Door) -> Result<Reply, Problem>),
+    Probe(fn(&Door, &Parts) -> Result<Reply, Problem>),
     /// Only looks at the read model.
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Only looks at the read model, and may have much to read.
@@ -336,7 +337,7 @@ fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
 fn probe(
     template: &'static str,
     access: Access,
-    endpoint: fn(&Door) -> Result<Reply, Problem>,
+    endpoint: fn(&Door, &Parts) -> Result<Reply, Problem>,
 ) -> Route {
     Route { access, lane: Lane::Probes, ..get(template, Endpoint::Probe(endpoint)) }
 }

@@ -142,6 +142,24 @@ impl FillList {
         FillList { kind: ListKind::All(0), ..self }
     }
 
+    /// Without the fills that were made after this record. Reads O(log n) fills, however many there
+    /// are.
+    ///
+    /// # Errors
+    /// History cannot be read.
+    pub fn made_until(mut self, record: Sequence) -> Result<FillList, HistoryError> {
+        let (mut later, mut rest) = (0, self.len());
+        while later < rest {
+            let middle = later.midpoint(rest);
+            match self.clone().nth(middle).transpose()? {
+                Some(fill) if fill.sequence > record => later = middle.saturating_add(1),
+                _ => rest = middle,
+            }
+        }
+        self.pass(later)?;
+        Ok(self)
+    }
+
     fn pass(&mut self, fills: usize) -> Result<(), HistoryError> {
         let FillList { pages, kind } = self;
         match kind {

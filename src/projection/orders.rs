@@ -24,7 +24,7 @@ use super::history::History;
 use super::history::pack::Desk;
 use super::history::stream::Tail;
 use crate::exchange::effect::CancelReason;
-use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
+use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
 use late::Late;
 use list::{ListKind, OrderPages, Search};
@@ -110,6 +110,12 @@ impl Orders {
     /// of the effects that tell of it; `None` of one that was not known.
     pub(super) fn placed(&self) -> &[Option<TimeMs>] {
         &self.placed
+    }
+
+    /// The ids of the orders that the latest record ended, in the order of its effects. In memory,
+    /// however old the orders are.
+    pub fn just_ended(&self) -> impl ExactSizeIterator<Item = OrderId> {
+        self.just_ended.iter().map(|ended| ended.no.id(ended.standing.created_at))
     }
 
     /// An order of this user. Finding one that does not stand takes O(log n) pages.

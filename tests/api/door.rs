@@ -1,7 +1,10 @@
 //! The API from its door: what every endpoint answers.
 
+use std::io::Read;
+
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Body;
 use hyper::{Method, Request};
 use serde_json::{Value, json};
 
@@ -392,7 +395,7 @@ const SHAPES: [(&str, &str); 6] = [
         "order",
         "id marketId outcomeId side orderType price originalQuantity remainingQuantity \
          filledQuantity averageFillPrice status timeInForce createdAt updatedAt \
-         | cancelledQuantity cancelReason filledCost clientOrderId sequence",
+         | cancelledQuantity cancelReason filledCost clientOrderId sequence expiresAt",
     ),
     (
         "position",
@@ -434,5 +437,35 @@ async fn answers_have_the_members_of_the_interface_and_no_others() {
         let mut members: Vec<&str> = members.split_whitespace().filter(|m| *m != "|").collect();
         members.sort_unstable();
         assert_eq!(keys(answer), members, "{name}");
+    }
+}
+
+/// Whoever asks for a page needs no key: it is made once, and the same bytes go to everybody.
+#[tokio::test]
+async fn pages_are_neither_copied_nor_packed_for_each_request() {
+    let venue = Venue::open().await;
+    let ask = async |path: &str, coding: &str| {
+        let request = Request::get(path).header("accept-encoding", coding);
+        let request = request.body(Full::<Bytes>::default()).unwrap();
+        let (head, mut body) = venue.door.answer(request).await.into_parts();
+        let frame = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert!(head.status == 200 && body.is_end_stream(), "{path}");
+        (head.headers.get("content-encoding").cloned(), frame)
+    };
+    for path in [
+        "/docs",
+        "/docs/start.js",
+        "/docs/swagger-ui-bundle.js",
+        "/docs/swagger-ui.css",
+        "/api/v1/openapi.json",
+    ] {
+        let (none, plain) = ask(path, "identity").await;
+        let (coding, packed) = ask(path, "br, gzip").await;
+        assert_eq!((none, coding.unwrap()), (None, "gzip".parse().unwrap()), "{path}");
+        let mut unpacked = Vec::new();
+        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+        assert_eq!(unpacked, plain, "{path}");
+        assert_eq!(ask(path, "identity").await.1.as_ptr(), plain.as_ptr(), "{path}");
+        assert_eq!(ask(path, "br, gzip").await.1.as_ptr(), packed.as_ptr(), "{path}");
     }
 }

@@ -42,15 +42,17 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     let market = before.market();
     let body = json!({"clientOrderId": "first", "marketId": market, "outcomeId": "yes",
         "side": "BUY", "orderType": "LIMIT", "price": "0.10", "quantity": "1"});
-    let first = ann.order(&body).text("orderId");
+    let placed = ann.order(&body);
+    let first = placed.text("orderId");
     ann.client.delete(&format!("/trading/orders/{first}"));
+    let old = [1, 2].map(|_| ann.place(&market, "BUY", "yes", "0.05", "1").text("orderId"));
     for _ in 0..ENDED {
         let id = ann.place(&market, "BUY", "yes", "0.20", "1").text("orderId");
         ann.client.delete(&format!("/trading/orders/{id}"));
         before.trade(&market, &ann, &bob, "0.50", "0.01");
     }
     let was = past(&ann, &first);
-    assert_eq!(was[0].1["orders"].as_array().unwrap().len(), 2 * ENDED + 1);
+    assert_eq!(was[0].1["orders"].as_array().unwrap().len(), 2 * ENDED + 3);
 
     history.close();
     for (path, _) in &was {
@@ -65,6 +67,13 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     for path in ["/trading/positions", "/trading/balance", "/account/pnl", "/markets/public/list"] {
         assert_eq!(ann.get(path).status, 200, "{path}");
     }
+    // An order that filled nothing as it came has no fills to be looked for.
+    let again = ann.order(&body);
+    assert_eq!((again.header("idempotent-replay"), &again.json), ("true", &placed.json));
+    // Old orders are cancelled, and what was done is told.
+    let all = ann.client.delete(&format!("/trading/orders?marketId={market}"));
+    assert_eq!(all.json["cancelled"], json!([old[0], old[1], id]));
+    let id = ann.place(&market, "BUY", "yes", "0.30", "1").text("orderId");
     before.trade(&market, &ann, &bob, "0.60", "1");
     let cancelled = ann.client.delete(&format!("/trading/orders/{id}"));
     assert_eq!(cancelled.ok(&shapes::order())["status"], "CANCELLED");
@@ -77,7 +86,11 @@ fn what_cannot_be_read_is_named_and_all_else_goes_on() {
     let is = past(&ann, &first);
     assert_eq!(is[1..3], was[1..3]);
     let orders = |answer: &Value| answer["orders"].as_array().unwrap().clone();
-    assert_eq!(orders(&is[0].1)[2..], orders(&was[0].1));
+    let (now, then) = (orders(&is[0].1), orders(&was[0].1));
+    // All but the two that were cancelled meanwhile, which are the oldest but one.
+    let oldest = then.len() - 1;
+    assert_eq!(now[3..=oldest], then[..oldest - 2]);
+    assert_eq!(now.last(), then.last());
     for (name, place) in [("fills", 3), ("lines", 4)] {
         let (is, was) = (&is[place].1[name], &was[place].1[name]);
         assert!(is.as_array().unwrap().ends_with(was.as_array().unwrap()), "{name}");

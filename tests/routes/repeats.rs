@@ -118,6 +118,34 @@ fn every_end_of_an_order_is_answered_again() {
     bob.order(&late).refused(422, "ORDER_TOO_LATE");
 }
 
+/// Only the fills that an order made as it came are in its answer, however many follow.
+#[test]
+fn an_order_with_many_later_fills_is_answered_as_at_first() {
+    let venue = Venue::open();
+    let (ann, bob) = (venue.trader("ann"), venue.trader("bob"));
+    let market = venue.market();
+    for price in ["0.50", "0.51"] {
+        ann.place(&market, "SELL", "yes", price, "1").ok(&shapes::placed());
+    }
+    let [met, rested] = [("met", "6"), ("rested", "4")].map(|(name, quantity)| {
+        let body = named(&market, "BUY", "0.51", quantity, name);
+        let first = bob.order(&body);
+        (body, first)
+    });
+    let trades = |answer: &Answer| answer.json["trades"].as_array().unwrap().len();
+    assert_eq!((trades(&met.1), trades(&rested.1)), (2, 0));
+    let sell = json!({"place": order(&market, "SELL", "yes", "0.51", "0.05")});
+    for _ in 0..4 {
+        let operations = json!({"operations": vec![sell.clone(); 40]});
+        assert_eq!(ann.client.post("/trading/orders/batch", &operations).status, 200);
+    }
+    let fills = bob.get("/trading/fills?limit=1000").json["total"].as_u64().unwrap();
+    assert_eq!(fills, 162);
+    for (body, first) in [met, rested] {
+        same(&bob.order(&body), &first);
+    }
+}
+
 #[test]
 fn orders_are_found_and_cancelled_by_their_names() {
     let venue = Venue::open();

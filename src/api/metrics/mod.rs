@@ -5,6 +5,8 @@ pub mod print;
 
 use std::fs;
 
+use hyper::http::request::Parts;
+
 use super::door::Door;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -16,7 +18,7 @@ use crate::exchange::units::Sequence;
 use print::{Family, Label, Value};
 
 /// `GET /metrics`
-pub fn page(door: &Door) -> Result<Reply, Problem> {
+pub fn page(door: &Door, _: &Parts) -> Result<Reply, Problem> {
     let engine = door.venue().engine()?;
     let (sequence, venue) = venue(engine);
     let mut families = stations(engine.meter(), sequence);
@@ -29,7 +31,7 @@ pub fn page(door: &Door) -> Result<Reply, Problem> {
     });
     let printed = print::print(families);
     let body = printed.map_err(|_| Problem::internal("figures could not be printed"))?;
-    Ok(Reply::text(sequence, print::MEDIA_TYPE, body))
+    Ok(Reply::text(sequence, print::MEDIA_TYPE, body.into()))
 }
 
 /// What the engine's stations are doing.

@@ -10,12 +10,14 @@ pub mod shorthand;
 
 use std::sync::LazyLock;
 
+use hyper::http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::operations::{Line, all_kinds};
 use self::shorthand::Members;
 use super::door::Door;
+use super::packing::Packed;
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::reply::Reply;
 use super::routes::{self, Route};
@@ -32,13 +34,15 @@ const EXAMPLES: &str = include_str!("examples.json");
 const PAGES: &str = "/docs";
 
 /// The document as it is sent: made once, as nothing in it changes while the process runs.
-static PRINTED: LazyLock<Result<String, Unfit>> =
-    LazyLock::new(|| Ok(serde_json::to_string(&document()?)?));
+static PRINTED: LazyLock<Option<Packed>> = LazyLock::new(|| {
+    let printed = serde_json::to_string(&document().ok()?).ok()?;
+    Packed::new(printed).ok()
+});
 
 /// `GET /api/v1/openapi.json`. Needs no key: it tells of the interface, nothing of the venue.
-pub fn describe(door: &Door) -> Result<Reply, Problem> {
-    let printed = PRINTED.as_ref().map_err(|_| Problem::internal("the description is unfit"))?;
-    Ok(Reply::text(door.venue().sequence(), "application/json", printed.clone()))
+pub fn describe(door: &Door, head: &Parts) -> Result<Reply, Problem> {
+    let printed = PRINTED.as_ref().ok_or_else(|| Problem::internal("the description is unfit"))?;
+    Ok(printed.reply(door.venue().sequence(), "application/json", &head.headers))
 }
 
 /// Why there is no document. What it is made of is compiled in, so no running server meets this.

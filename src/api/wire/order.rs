@@ -120,6 +120,17 @@ pub(super) struct TradeJson {
     pub(super) timestamp: Timestamp,
 }
 
+impl From<FillRow> for TradeJson {
+    fn from(fill: FillRow) -> TradeJson {
+        TradeJson {
+            id: Text(fill.id()),
+            price: Text(fill.price),
+            quantity: Text(fill.quantity),
+            timestamp: Timestamp(fill.time),
+        }
+    }
+}
+
 /// The answer to an order (interface 4.5).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -177,19 +188,12 @@ impl PlacedJson {
     /// # Errors
     /// History cannot be read.
     pub fn again(row: &OrderRow, fills: SoughtFills) -> Result<PlacedJson, HistoryError> {
-        let mut trades = Vec::new();
-        for fill in fills.list()?.into_iter().flat_map(|(_, fills)| fills) {
-            let fill = fill?;
-            // Those that it made itself; later ones are not part of the answer.
-            if fill.sequence == row.no.0 {
-                trades.push(TradeJson {
-                    id: Text(fill.id()),
-                    price: Text(fill.price),
-                    quantity: Text(fill.quantity),
-                    timestamp: Timestamp(fill.time),
-                });
-            }
-        }
+        // Those that it made itself. What it made later, by resting, is no part of the answer, and
+        // may be much.
+        let made = if row.filled == Lots::ZERO { None } else { fills.list()? };
+        let made = made.map(|(_, fills)| fills.made_until(row.no.0)).transpose()?;
+        let trades = made.into_iter().flatten().map(|fill| fill.map(TradeJson::from));
+        let mut trades = trades.collect::<Result<Vec<_>, _>>()?;
         trades.reverse();
         let beside = BesideJson::of(row);
         Ok(PlacedJson {
