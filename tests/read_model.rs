@@ -106,18 +106,24 @@ impl Venue {
             own.iter().filter(|row| row.market == market && row.no < end).copied().collect()
         };
         for market in (0..=MARKETS).map(MarketNo) {
-            assert_eq!(all(orders.of_in(user, market).list().unwrap()), of(market, LAST));
+            assert_eq!(
+                all(orders.before_in(user, market, LAST, usize::MAX).list().unwrap()),
+                of(market, LAST)
+            );
             same(orders.fills_in(user, market).list().unwrap(), &|fill| fill.market == market);
         }
         // Every row would be every list again.
         for (place, row) in own.iter().enumerate().step_by(1 + own.len() / 8) {
-            assert_eq!(all(orders.before(user, row.no)), own[place + 1..]);
+            for most in [usize::MAX, 1, 3] {
+                let older = &own[place + 1..];
+                let expected = &older[..older.len().min(most)];
+                assert_eq!(all(orders.before(user, row.no, most).take(most)), expected);
+                let there = of(row.market, row.no);
+                let listed = orders.before_in(user, row.market, row.no, most).list().unwrap();
+                assert_eq!(all(listed.take(most)), there[..there.len().min(most)]);
+            }
             let earlier = own[place + 1..].iter().filter(|other| other.status.open());
             assert!(orders.open_before(user, row.no).eq(earlier.copied()));
-            assert_eq!(
-                all(orders.before_in(user, row.market, row.no).list().unwrap()),
-                of(row.market, row.no)
-            );
             let (found, list) = orders.fills_of_order(user, row.no).list().unwrap().unwrap();
             assert_eq!(found, *row);
             same(list, &|fill| fill.order == row.no);

@@ -23,8 +23,9 @@ use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
 use openoutcry::exchange::command::{Direction, Record};
 use openoutcry::exchange::effect::Applied;
-use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, UserNo};
+use openoutcry::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::image::coding::BadImage;
+use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::records::FlowRecords;
 use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::portable::PortableFile;
@@ -158,7 +159,10 @@ fn shown_of(model: &ReadModel, user: UserNo, markets: &[MarketNo]) -> Vec<String
     answers.push(format!("{:?}", orders.open_of(user).collect::<Vec<_>>()));
     answers.push(format!("{:?}", all(orders.fills_of(user))));
     for market in markets {
-        let own = all(orders.of_in(user, *market).list().unwrap());
+        let own = all(orders
+            .before_in(user, *market, OrderNo(Sequence::new(u64::MAX)), usize::MAX)
+            .list()
+            .unwrap());
         let fills = all(orders.fills_in(user, *market).list().unwrap());
         answers.push(format!("{own:?} {fills:?}"));
     }

@@ -16,11 +16,11 @@ use super::reply::Reply;
 use super::stream::Content;
 use super::trials;
 use super::untaken::{Untaken, read_in_turns};
-use super::wire::order::{CancelledJson, OrderJson, OrdersJson, PlacedJson};
+use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
 use super::wire::{CursorEcho, Text};
 use crate::exchange::command::Command;
 use crate::exchange::effect::Applied;
-use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
+use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
@@ -122,45 +122,36 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
             .map(|_| None)
     };
     let (active, (market, page)) = form.finish(active.zip(market.zip(page)))?;
-    if let (Some(true), None, None) = (active, market, page) {
+    let wanted = Wanted { active: active == Some(true), market, page };
+    if let Wanted { active: true, market: None, page: None } = wanted {
         return all_open(&call);
     }
-    let user = call.caller.user;
-    let before = OrderNo(Sequence::new(page.map_or(u64::MAX, CursorPage::before)));
-    let look = || {
-        call.look(|view| {
-            let market = market.map(|id| view.catalogue.market_no(id));
-            Ok(match market {
-                // A market that nobody has heard of has no orders.
-                Some(None) => Rows::Open(Vec::new()),
-                _ if active == Some(true) => {
-                    let open = view.orders.open_before(user, before);
-                    let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
-                    let most = page.map_or(ORDERS_MAX, CursorPage::one_more);
-                    Rows::Open(open.filter(there).take(most).collect())
-                }
-                Some(Some(market)) => {
-                    Rows::In(Box::new(view.orders.before_in(user, market, before)))
-                }
-                None => Rows::All(Box::new(view.orders.before(user, before))),
-            })
-        })
-    };
-    let (mut sequence, mut rows) = look()?;
-    let most = page.map_or(rows.to_read().min(ORDERS_MAX), |_| 0);
+    let rows = |most| call.look(|view| Ok(wanted.rows(view, call.caller.user, most)));
     let mut held = None;
-    let (rows, next) = if most > SHORT_MAX {
-        // Nothing is kept of it while others read.
-        drop(rows);
-        let held = held.insert(Untaken::hold(&call.behind.untaken, user, most)?);
-        let _turn = call.behind.untaken.turn(held).await;
-        (sequence, rows) = look()?;
-        rows.cut(page).await?
-    } else {
-        rows.cut(page).await?
+    let (sequence, rows, next) = match page {
+        Some(page) => {
+            let (sequence, rows) = rows(page.one_more())?;
+            let (rows, next) = rows.cut(page)?;
+            (sequence, rows, Some(next))
+        }
+        None => {
+            // How many there are, before they are copied.
+            let count = rows(0)?.1.count().min(ORDERS_MAX);
+            let turn = if count > SHORT_MAX {
+                let held =
+                    held.insert(Untaken::hold(&call.behind.untaken, call.caller.user, count)?);
+                call.behind.untaken.turn(held).await
+            } else {
+                None
+            };
+            let (sequence, rows) = rows(ORDERS_MAX)?;
+            let rows = read_in_turns(rows.read()?, ORDERS_MAX).await?;
+            drop(turn);
+            (sequence, rows, None)
+        }
     };
     let (_, orders) =
-        call.look(|view| Ok(rows.iter().map(|row| OrderJson::of(view, row)).collect()))?;
+        call.look(|view| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect()))?;
     let orders = OrdersJson { orders, next };
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Some(held) = held {
@@ -174,28 +165,66 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
 fn all_open(call: &Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (sequence, found) = call.look(|view| {
-        let changed = view.changes.of_orders(user);
-        let open = || view.orders.open_of(user).take(ORDERS_MAX);
-        let orders = || open().map(|row| OrderJson::of(view, &row)).collect();
-        let kept = call.behind.printed.orders.find(user, changed);
-        Ok(kept.ok_or_else(|| (changed, OrdersJson { orders: orders(), next: None })))
+        let kept = call.behind.printed.orders.find(user, view.changes.of_orders(user));
+        Ok(kept.ok_or_else(|| view.orders.open_count_of(user)))
     })?;
-    match found {
-        Ok(text) => Ok(Reply::json(sequence, Bytes::from_owner(text))),
-        Err((changed, orders)) => {
-            let reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
-            if let Content::Whole(text) = &reply.body {
-                call.behind.printed.orders.keep(user, changed, Arc::from(&**text));
+    let count = match found {
+        Ok(text) => return Ok(Reply::json(sequence, Bytes::from_owner(text))),
+        Err(count) => count,
+    };
+    // Before they are copied.
+    let long = (count > SHORT_MAX).then(|| Untaken::hold(&call.behind.untaken, user, count));
+    let held = long.transpose()?;
+    let (sequence, (changed, orders)) = call.look(|view| {
+        let orders = view.orders.open_of(user).take(ORDERS_MAX);
+        let orders = orders.map(|row| ListedOrder::of(view, row)).collect();
+        Ok((view.changes.of_orders(user), OrdersJson { orders, next: None }))
+    })?;
+    let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
+    if let Content::Whole(text) = &reply.body {
+        call.behind.printed.orders.keep(user, changed, Arc::from(&**text));
+    }
+    if let Some(held) = held {
+        reply.body.count(held);
+    }
+    Ok(reply)
+}
+
+/// Which of the caller's orders are listed.
+#[derive(Clone, Copy)]
+struct Wanted {
+    active: bool,
+    market: Option<MarketId>,
+    page: Option<CursorPage>,
+}
+
+impl Wanted {
+    /// Where the newest `most` of them come from.
+    fn rows(self, view: &ReadModel, user: UserNo, most: usize) -> Rows {
+        let before = self.page.map_or(u64::MAX, CursorPage::before);
+        let before = OrderNo(Sequence::new(before));
+        let market = self.market.map(|id| view.catalogue.market_no(id));
+        match market {
+            // A market that nobody has heard of has no orders.
+            Some(None) => Rows::Open { rows: Vec::new(), count: 0 },
+            _ if self.active => {
+                let open = view.orders.open_before(user, before);
+                let there = |row: &OrderRow| market.is_none_or(|of| of == Some(row.market));
+                let rows = open.filter(there).take(most).collect();
+                Rows::Open { rows, count: view.orders.open_count_of(user) }
             }
-            Ok(reply)
+            Some(Some(market)) => {
+                Rows::In(Box::new(view.orders.before_in(user, market, before, most)))
+            }
+            None => Rows::All(Box::new(view.orders.before(user, before, most))),
         }
     }
 }
 
 /// Where a list of orders comes from.
 enum Rows {
-    /// Memory.
-    Open(Vec<OrderRow>),
+    /// Memory. There are no more than `count`.
+    Open { rows: Vec<OrderRow>, count: usize },
     /// History too.
     All(Box<OrderList>),
     /// The same of one market.
@@ -203,32 +232,32 @@ enum Rows {
 }
 
 impl Rows {
-    /// Most orders that are read from pages.
-    fn to_read(&self) -> usize {
+    /// How many there are at most.
+    fn count(&self) -> usize {
         match self {
-            Rows::Open(_) => 0,
+            Rows::Open { count, .. } => *count,
             Rows::All(list) => list.left(),
             Rows::In(sought) => sought.most(),
         }
     }
 
-    /// Takes the page that was asked for, or the newest of them if none was.
-    async fn cut(
+    /// Reads them, newest first.
+    fn read(
         self,
-        page: Option<CursorPage>,
-    ) -> Result<(Vec<OrderRow>, Option<CursorEcho>), Problem> {
-        let rows: Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send> = match self {
-            Rows::Open(rows) => Box::new(rows.into_iter().map(Ok)),
+    ) -> Result<Box<dyn Iterator<Item = Result<OrderRow, HistoryError>> + Send>, HistoryError> {
+        Ok(match self {
+            Rows::Open { rows, .. } => Box::new(rows.into_iter().map(Ok)),
             Rows::All(list) => list,
             Rows::In(sought) => Box::new(sought.list()?),
-        };
-        let Some(page) = page else {
-            return Ok((read_in_turns(rows, ORDERS_MAX).await?, None));
-        };
+        })
+    }
+
+    /// Takes the page that was asked for.
+    fn cut(self, page: CursorPage) -> Result<(Vec<OrderRow>, CursorEcho), Problem> {
         let key =
             |row: &Result<OrderRow, HistoryError>| row.as_ref().map_or(0, |row| row.no.0.get());
-        let (rows, next) = page.cut(rows.map(|row| (key(&row), row)));
-        Ok((rows.into_iter().collect::<Result<_, _>>()?, Some(next)))
+        let (rows, next) = page.cut(self.read()?.map(|row| (key(&row), row)));
+        Ok((rows.into_iter().collect::<Result<_, _>>()?, next))
     }
 }
 

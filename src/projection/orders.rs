@@ -149,28 +149,32 @@ impl Orders {
 
     /// A user's orders, newest first.
     pub fn of(&self, user: UserNo) -> OrderList {
-        self.before(user, ALL)
+        self.before(user, ALL, usize::MAX)
     }
 
-    /// A user's orders placed before this one, newest first. O(log n) pages, and those read.
-    pub fn before(&self, user: UserNo, order: OrderNo) -> OrderList {
+    /// A user's orders placed before this one, newest first, of which no more than `most` will be
+    /// read. O(log n) pages, and those read.
+    pub fn before(&self, user: UserNo, order: OrderNo, most: usize) -> OrderList {
         let mut pages = self.pages(user);
-        pages.open = self.open.before(user, order).collect();
+        // Those behind the newest `most` are not among the newest `most` of all.
+        pages.open = self.open.before(user, order).take(most).collect();
         pages.open.reverse();
         let left = pages.tail.count();
         OrderList { pages, kind: ListKind::All(left), before: Some(order) }
     }
 
-    /// A user's orders in one market, newest first, whatever was placed elsewhere.
-    pub fn of_in(&self, user: UserNo, market: MarketNo) -> OrdersIn {
-        self.before_in(user, market, ALL)
-    }
-
-    /// A user's orders in one market placed before this one, newest first.
-    pub fn before_in(&self, user: UserNo, market: MarketNo, order: OrderNo) -> OrdersIn {
+    /// A user's orders in one market placed before this one, newest first, of which no more than
+    /// `most` will be read.
+    pub fn before_in(
+        &self,
+        user: UserNo,
+        market: MarketNo,
+        order: OrderNo,
+        most: usize,
+    ) -> OrdersIn {
         let mut pages = self.pages(user);
         let open = self.open.before(user, order).filter(|(_, open)| open.market == market);
-        pages.open = open.collect();
+        pages.open = open.take(most).collect();
         pages.open.reverse();
         OrdersIn { pages, begins: self.begins(user, market), before: order }
     }
@@ -183,6 +187,11 @@ impl Orders {
     /// How many orders a user has placed. O(1).
     pub fn count(&self, user: UserNo) -> usize {
         self.users.get(user.index()).map_or(0, |own| own.tail.count() as usize)
+    }
+
+    /// How many of a user's orders stand. O(1).
+    pub fn open_count_of(&self, user: UserNo) -> usize {
+        self.open.count_of(user)
     }
 
     /// How many orders stand. O(1).

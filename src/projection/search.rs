@@ -38,6 +38,10 @@ pub struct Search {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Letters(u64);
 
+/// Words of a text that are searched for, the longest of it. All other readers wait meanwhile, and a
+/// short part may stand in most words of most questions.
+pub const SEARCHED_WORDS_MAX: usize = 8;
+
 /// What is searched for: words of which each must stand in the question, in one language or
 /// another, whole or as a part. Capitals and accents make no difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +56,8 @@ impl Words {
         // The longest leaves the fewest markets, and what is a part of it says nothing more.
         asked.sort_by_key(|word| std::cmp::Reverse(word.len()));
         for word in asked {
-            if !words.iter().any(|longer| longer.contains(word)) {
+            if words.len() < SEARCHED_WORDS_MAX && !words.iter().any(|longer| longer.contains(word))
+            {
                 words.push(word.to_owned());
             }
         }
@@ -90,6 +95,9 @@ impl Search {
         let count = self.questions.len();
         let mut found = numbers::all(count);
         for word in &words.0 {
+            if found.is_clear() {
+                break;
+            }
             if let [one] = word.as_bytes()
                 && let Some(bit) = Letters::bit(*one)
             {
@@ -292,6 +300,17 @@ mod tests {
         }
         assert!(!search.found(&Words::of("rain").unwrap()).contains(1));
         assert_eq!(Words::of(" \t"), None);
+    }
+
+    #[test]
+    fn only_the_longest_words_are_looked_for() {
+        let words: Vec<String> = (10..99).map(|number| number.to_string()).collect();
+        let text = format!("{} rain abcd", words.join(" "));
+        let Words(sought) = Words::of(&text).unwrap();
+        assert_eq!(
+            (sought.len(), &sought[..2]),
+            (SEARCHED_WORDS_MAX, &["rain", "abcd"].map(String::from)[..])
+        );
     }
 
     #[test]

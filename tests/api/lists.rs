@@ -166,7 +166,9 @@ async fn the_ids_of_a_mass_cancel_are_sent_in_pieces() {
 /// all, whether a list is read at one go or in turns.
 #[tokio::test]
 async fn lists_that_nobody_reads_are_bounded() {
-    for (orders, own, both) in [(150, 250, 380), (1100, 2300, 3400)] {
+    let (all, open) = ("/trading/orders", "/trading/orders?active=true");
+    let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
+    for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {
         let untaken = UntakenLimits { rows_of_user_max: own, rows_max: both };
         let venue = Venue::limited(Limits { untaken, ..Limits::STANDARD }).await;
         let market = venue.market().await;
@@ -178,7 +180,6 @@ async fn lists_that_nobody_reads_are_bounded() {
             }
             keys.push(key);
         }
-        let path = "/trading/orders";
         let ask = async |key: &str| venue.door.answer(request(key, Method::GET, path, None)).await;
         let (ann, bob, cid) = (&keys[0], &keys[1], &keys[2]);
         let waits = [ask(ann).await, ask(ann).await];

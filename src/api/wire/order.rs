@@ -1,6 +1,6 @@
 //! The JSON of orders, their trades and fills.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::account::BalanceJson;
 use super::problem::ProblemJson;
@@ -68,10 +68,14 @@ pub struct OrderJson {
 impl OrderJson {
     /// The order as it stands.
     pub fn of(view: &ReadModel, row: &OrderRow) -> OrderJson {
+        OrderJson::in_market(view.catalogue.market(row.market).map(|market| market.id), row)
+    }
+
+    fn in_market(market: Option<MarketId>, row: &OrderRow) -> OrderJson {
         let beside = BesideJson::of(row);
         OrderJson {
             id: Text(row.id()),
-            market_id: view.catalogue.market(row.market).map(|market| Text(market.id)),
+            market_id: market.map(Text),
             outcome_id: OutcomeId(row.wording.outcome),
             side: row.wording.side.name(),
             order_type: LIMIT,
@@ -94,11 +98,31 @@ impl OrderJson {
     }
 }
 
+/// An order as it is listed: copied while everybody waits, and made JSON of when it is printed.
+#[derive(Debug)]
+pub struct ListedOrder {
+    row: OrderRow,
+    market: Option<MarketId>,
+}
+
+impl ListedOrder {
+    /// This order.
+    pub fn of(view: &ReadModel, row: OrderRow) -> ListedOrder {
+        ListedOrder { row, market: view.catalogue.market(row.market).map(|market| market.id) }
+    }
+}
+
+impl Serialize for ListedOrder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrderJson::in_market(self.market, &self.row).serialize(serializer)
+    }
+}
+
 /// The caller's orders (interface 4.6).
 #[derive(Debug, Serialize)]
 pub struct OrdersJson {
     /// Newest first.
-    pub orders: Vec<OrderJson>,
+    pub orders: Vec<ListedOrder>,
     /// Where they go on, if they were asked for by cursor: the interface has no pages here.
     #[serde(flatten)]
     pub next: Option<CursorEcho>,

@@ -24,19 +24,27 @@ pub(super) struct Spot {
 
 /// One user's open orders.
 #[derive(Debug, Default)]
-pub(super) struct Leaves(Vec<Leaf>);
+pub(super) struct Leaves {
+    leaves: Vec<Leaf>,
+    count: usize,
+}
 
 impl Leaves {
+    /// How many there are.
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
     /// Where an order is.
     pub(super) fn find(&self, no: OrderNo) -> Option<Spot> {
-        let leaf = self.0.partition_point(|leaf| leaf.begins() <= no).checked_sub(1)?;
-        let row = self.0.get(leaf)?.find(no)?;
+        let leaf = self.leaves.partition_point(|leaf| leaf.begins() <= no).checked_sub(1)?;
+        let row = self.leaves.get(leaf)?.find(no)?;
         Some(Spot { leaf, row })
     }
 
     /// The order there.
     pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<Standing> {
-        let (_, standing) = self.0.get(spot.leaf)?.get(user, spot.row.clone())?;
+        let (_, standing) = self.leaves.get(spot.leaf)?.get(user, spot.row.clone())?;
         Some(standing)
     }
 
@@ -46,8 +54,8 @@ impl Leaves {
         user: UserNo,
         no: OrderNo,
     ) -> impl Iterator<Item = (OrderNo, Standing)> {
-        let leaves = self.0.partition_point(|leaf| leaf.begins() < no);
-        let leaves = self.0.iter().take(leaves).rev();
+        let leaves = self.leaves.partition_point(|leaf| leaf.begins() < no);
+        let leaves = self.leaves.iter().take(leaves).rev();
         let newest_first = move |leaf: &'_ Leaf| leaf.spots().into_iter().rev();
         let all = leaves
             .flat_map(move |leaf| newest_first(leaf).filter_map(move |spot| leaf.get(user, spot)));
@@ -56,12 +64,13 @@ impl Leaves {
 
     /// Adds an order, newer than all others; `None` if it has no place.
     pub(super) fn add(&mut self, no: OrderNo, standing: &Standing, desk: &mut Desk) -> Option<()> {
-        if let Some(newest) = self.0.last_mut()
+        self.count = self.count.saturating_add(1);
+        if let Some(newest) = self.leaves.last_mut()
             && newest.add((no, standing), desk)?
         {
             return Some(());
         }
-        self.insert(self.0.len(), leaf_of(&[(no, *standing)], desk)?);
+        self.insert(self.leaves.len(), leaf_of(&[(no, *standing)], desk)?);
         Some(())
     }
 
@@ -72,7 +81,7 @@ impl Leaves {
         (no, standing): (OrderNo, &Standing),
         desk: &mut Desk,
     ) -> Option<()> {
-        let leaf = self.0.get_mut(spot.leaf)?;
+        let leaf = self.leaves.get_mut(spot.leaf)?;
         leaf.set(spot.row, (no, standing), desk)?;
         if leaf.len() > LEAF_BYTES {
             self.split(spot.leaf, standing.user, desk)?;
@@ -82,17 +91,18 @@ impl Leaves {
 
     /// Takes the order there away.
     pub(super) fn remove(&mut self, user: UserNo, spot: Spot, desk: &mut Desk) -> Option<()> {
-        let leaf = self.0.get_mut(spot.leaf)?;
+        let leaf = self.leaves.get_mut(spot.leaf)?;
         leaf.remove(spot.row);
+        self.count = self.count.saturating_sub(1);
         let length = leaf.len();
         if length == 0 {
-            self.0.remove(spot.leaf);
-            if self.0.len() < self.0.capacity() / 4 {
-                self.0.shrink_to(self.0.len() * 2);
+            self.leaves.remove(spot.leaf);
+            if self.leaves.len() < self.leaves.capacity() / 4 {
+                self.leaves.shrink_to(self.leaves.len() * 2);
             }
         } else if length < ALONE_BYTES_MIN {
             let fits = |other: &usize| {
-                let other = self.0.get(*other).map(Leaf::len);
+                let other = self.leaves.get(*other).map(Leaf::len);
                 other.is_some_and(|other| other + length <= JOINED_BYTES_MAX)
             };
             let neighbours = [spot.leaf.checked_sub(1), spot.leaf.checked_add(1)];
@@ -104,27 +114,27 @@ impl Leaves {
     }
 
     fn insert(&mut self, at: usize, leaf: Leaf) {
-        if self.0.len() == self.0.capacity() {
-            self.0.reserve_exact((self.0.len() / 4).max(1));
+        if self.leaves.len() == self.leaves.capacity() {
+            self.leaves.reserve_exact((self.leaves.len() / 4).max(1));
         }
-        self.0.insert(at, leaf);
+        self.leaves.insert(at, leaf);
     }
 
     /// Moves the newer half of a leaf to one after it.
     fn split(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
-        let whole = self.0.get(at)?;
+        let whole = self.leaves.get(at)?;
         let orders: Vec<_> =
             whole.spots().into_iter().filter_map(|spot| whole.get(user, spot)).collect();
         let (older, newer) = orders.split_at(orders.len() / 2);
         let (older, newer) = (leaf_of(older, desk)?, leaf_of(newer, desk)?);
-        *self.0.get_mut(at)? = older;
+        *self.leaves.get_mut(at)? = older;
         self.insert(at + 1, newer);
         Some(())
     }
 
     /// Adds a leaf to the one before it, unless the two are too far apart for that.
     fn join(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
-        let [older, newer] = self.0.get_mut(at..=at + 1)? else { return None };
+        let [older, newer] = self.leaves.get_mut(at..=at + 1)? else { return None };
         let length = older.len();
         for spot in newer.spots() {
             let (no, standing) = newer.get(user, spot)?;
@@ -133,7 +143,7 @@ impl Leaves {
                 return Some(());
             }
         }
-        self.0.remove(at + 1);
+        self.leaves.remove(at + 1);
         Some(())
     }
 }
@@ -222,10 +232,10 @@ mod tests {
 
     /// Whatever comes and goes takes the room that it needs and not much more.
     fn check_room(leaves: &Leaves) {
-        for (leaf, next) in leaves.0.iter().zip(leaves.0.iter().skip(1)) {
+        for (leaf, next) in leaves.leaves.iter().zip(leaves.leaves.iter().skip(1)) {
             assert!(leaf.begins() < next.begins());
         }
-        for leaf in &leaves.0 {
+        for leaf in &leaves.leaves {
             assert!((1..=LEAF_BYTES).contains(&leaf.len()), "{} bytes", leaf.len());
         }
     }
@@ -281,6 +291,7 @@ mod tests {
                     }
                 }
                 check_room(&leaves);
+                prop_assert_eq!(leaves.count(), expected.len());
             }
             for end in expected.keys().copied().chain([OrderNo(Sequence::new(u64::MAX))]) {
                 let before: Vec<_> = leaves.before(USER, end).collect();
@@ -313,7 +324,7 @@ mod tests {
         let orders = [1, 1 << 31, (1 << 32) + 5].map(|no| (OrderNo(Sequence::new(no)), plain(3)));
         let (older, newer) = orders.split_at(1);
         let leaves = [older, newer].map(|orders| leaf_of(orders, &mut desk).unwrap());
-        let mut leaves = Leaves(leaves.into());
+        let mut leaves = Leaves { leaves: leaves.into(), count: 3 };
         // The first of the newer ones is near enough.
         assert_eq!(leaves.join(0, USER, &mut desk), Some(()));
         let all: Vec<_> = leaves.before(USER, OrderNo(Sequence::new(u64::MAX))).collect();
@@ -325,8 +336,8 @@ mod tests {
         let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
         let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
         let kept = |leaves: &Leaves| {
-            let leaf_bytes = leaves.0.capacity() * size_of::<Leaf>();
-            leaf_bytes + leaves.0.iter().map(Leaf::room).sum::<usize>()
+            let leaf_bytes = leaves.leaves.capacity() * size_of::<Leaf>();
+            leaf_bytes + leaves.leaves.iter().map(Leaf::room).sum::<usize>()
         };
         for n in 0..10_000 {
             leaves.add(number(n), &plain(n), &mut desk).unwrap();

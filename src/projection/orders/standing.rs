@@ -126,6 +126,11 @@ impl Open {
         self.count
     }
 
+    /// How many a user has.
+    pub(super) fn count_of(&self, user: UserNo) -> usize {
+        self.users.get(user.index()).map_or(0, Leaves::count)
+    }
+
     /// Where an open order of a user is, for as long as none of the user's comes, goes or changes.
     pub(super) fn find(&self, user: UserNo, no: OrderNo) -> Option<Spot> {
         self.users.get(user.index())?.find(no)
