@@ -119,7 +119,8 @@ fn shown(model: &ReadModel) -> Vec<String> {
         answers.extend(shown_of_tape(model, *market));
     }
     for row in accounts.users_newest_first() {
-        let keys: Vec<KeyNo> = accounts.keys_of(row.no).map(|key| key.no).collect();
+        let keys = accounts.keys_in_force(row.no).chain(accounts.revoked_keys(row.no));
+        let keys: Vec<KeyNo> = keys.map(|key| key.no).collect();
         answers.push(format!("{row:?} {keys:?} {:?}", accounts.user_no(row.id)));
         answers.extend(shown_of(model, row.no, &markets));
     }

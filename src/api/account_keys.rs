@@ -12,16 +12,22 @@ use super::reply::Reply;
 use super::routes::BASE;
 use super::trials;
 use super::wire::account::{KeysJson, NewKeyJson, OwnKeyJson};
+use crate::engine::clock;
 use crate::exchange::command::{Command, Role};
-use crate::exchange::ids::{KeyId, KeyNo};
+use crate::exchange::ids::{KeyId, KeyNo, UserNo};
 use crate::exchange::reject::Reject;
+use crate::exchange::units::TimeMs;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
 use crate::projection::answers::Kept;
 
-/// Keys of one user in force at once, so that limits per key are limits of somebody. Several asked
-/// for at the same moment may come to a few more; an operator gives as many as an operator wants.
+/// Keys of one user in force at once, so that limits per key are limits of somebody. An operator
+/// gives as many as an operator wants.
 const KEYS_MAX: usize = 32;
+/// Keys that a user may make in a day, others' places included: each is remembered for good.
+const KEYS_MADE_MAX: usize = 100;
+/// That day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// `GET /account/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
@@ -29,7 +35,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
         let told = |row: &KeyRow| OwnKeyJson::new(row, call.behind.keyring.last_used(row.no));
-        Ok(KeysJson { keys: keys.map(told).collect() })
+        Ok(KeysJson { keys: keys.into_iter().map(told).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
 }
@@ -53,21 +59,46 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let label = form.field("label", text(key_label));
     let (role, label) = form.finish(scope.zip(label))?;
     refuse_beyond(&call, role)?;
-    let (sequence, live) = call.look(|view| {
-        let keys = view.accounts.keys_of(call.caller.user);
-        Ok(keys.filter(|row| row.revoked_at.is_none()).count())
+    let user = call.caller.user;
+    let (_, refusal) = call.look(|view| {
+        let in_force = view.accounts.keys_in_force(user).count();
+        Ok(if in_force >= KEYS_MAX { Err(too_many(view)) } else { refuse_many_a_day(view, user) })
     })?;
     // What was done is told again whatever has come since.
-    if live >= KEYS_MAX && !trials::asked_before(&call).await? {
-        let detail = format!("a user may have {KEYS_MAX} keys; take one away first");
-        let problem = Problem::new(Kind::KeyLimit, detail);
-        return Err(Problem { sequence: Some(sequence), ..problem });
+    if let Err(refusal) = refusal
+        && !trials::asked_before(&call).await?
+    {
+        return Err(refusal);
     }
-    let (reply, made) = give(&call, role, label).await?;
-    if !reply.replayed {
-        call.behind.keyring.share(&call.caller, made);
+    let Given { reply, made, in_force } = give(&call, role, label).await?;
+    if reply.replayed {
+        return Ok(reply);
     }
+    if in_force > KEYS_MAX {
+        // Several were asked for at one moment. Nobody was told this one.
+        call.submit(Command::RevokeKey { user, key: made }).await?;
+        return Err(call.look(|view| Ok(too_many(view)))?.1);
+    }
+    call.behind.keyring.share(&call.caller, made);
     Ok(reply)
+}
+
+fn too_many(view: &ReadModel) -> Problem {
+    let detail = format!("a user may have {KEYS_MAX} keys; take one away first");
+    let problem = Problem::new(Kind::KeyLimit, detail);
+    Problem { sequence: Some(view.watermark()), ..problem }
+}
+
+/// Refuses another key to whoever has made very many within a day.
+fn refuse_many_a_day(view: &ReadModel, user: UserNo) -> Result<(), Problem> {
+    let now = clock::now().max(view.time()).get();
+    let yesterday = TimeMs::new(now.saturating_sub(DAY_MS)).unwrap_or_default();
+    if view.accounts.keys_given_since(user, yesterday) < KEYS_MADE_MAX {
+        return Ok(());
+    }
+    let detail = format!("a user may make {KEYS_MADE_MAX} keys in 24 hours");
+    let problem = Problem::new(Kind::KeyLimit, detail);
+    Err(Problem { sequence: Some(view.watermark()), ..problem })
 }
 
 /// `DELETE /account/keys/{keyId}`
@@ -98,7 +129,8 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
         return Err(Problem::new(Kind::Forbidden, detail));
     }
     let user = call.caller.user;
-    let (reply, made) = give(&call, old.role, old.label.to_string()).await?;
+    call.look(|view| refuse_many_a_day(view, user))?;
+    let Given { reply, made, .. } = give(&call, old.role, old.label.to_string()).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
         Ok(taken) => {
             call.behind.keyring.inherit(old.no, made);
@@ -112,20 +144,30 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     }
 }
 
+/// A key that was given.
+struct Given {
+    reply: Reply,
+    made: KeyNo,
+    /// The user's keys in force with it.
+    in_force: usize,
+}
+
 /// Gives a key; it is in this answer and nowhere else, not in the answer to a repetition either.
-async fn give(call: &Call, role: Role, label: String) -> Result<(Reply, KeyNo), Problem> {
+async fn give(call: &Call, role: Role, label: String) -> Result<Given, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
-    let again = |view: &ReadModel, kept: &Kept| {
+    let show = move |view: &ReadModel, kept: &Kept| {
         let Kept::Key(key) = kept else { return None };
-        view.accounts.key(*key).map(|row| (row.id, row.no, OwnKeyJson::given(row)))
+        let in_force = view.accounts.keys_in_force(user).count();
+        view.accounts.key(*key).map(|row| (row.id, (row.no, in_force), OwnKeyJson::given(row)))
     };
     let command = Command::AddKey { user, role, label, hash };
-    let written = call.submit_and_show(command, again).await?;
-    let (id, made, row) = &written.shown;
+    let written = call.submit_and_show(command, show).await?;
+    let (id, (made, in_force), row) = &written.shown;
     let location = format!("{BASE}/account/keys/{id}");
     let key = (!written.replayed).then(|| key.reveal());
-    Ok((written.created(location, &NewKeyJson { key, row })?, *made))
+    let reply = written.created(location, &NewKeyJson { key, row })?;
+    Ok(Given { reply, made: *made, in_force: *in_force })
 }
 
 fn refuse_beyond(call: &Call, role: Role) -> Result<(), Problem> {

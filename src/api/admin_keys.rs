@@ -24,8 +24,10 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, keys) = call.look(|view| {
         let user = user_no(view, id)?;
         let keys = shown_keys(view, user);
-        let keys =
-            keys.map(|row| KeyJson::new(row, call.behind.keyring.last_used(row.no))).collect();
+        let keys = keys
+            .into_iter()
+            .map(|row| KeyJson::new(row, call.behind.keyring.last_used(row.no)))
+            .collect();
         Ok(KeysJson { keys })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
@@ -33,24 +35,11 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 /// The keys of a user that a list shows, in the order in which they were given: all in force, and
 /// the newest of the others.
-pub fn shown_keys(view: &ReadModel, user: UserNo) -> impl Iterator<Item = &KeyRow> {
-    let keys = || view.accounts.keys_of(user);
-    let revoked = |row: &&KeyRow| row.revoked_at.is_some();
-    let hidden = keys().filter(revoked).count().saturating_sub(REVOKED_KEYS_SHOWN);
-    without_first(keys(), hidden, revoked)
-}
-
-/// The things but for the first few of some kind.
-fn without_first<T>(
-    things: impl Iterator<Item = T>,
-    mut few: usize,
-    kind: impl Fn(&T) -> bool,
-) -> impl Iterator<Item = T> {
-    things.filter(move |thing| {
-        let hide = few > 0 && kind(thing);
-        few = few.saturating_sub(usize::from(hide));
-        !hide
-    })
+pub fn shown_keys(view: &ReadModel, user: UserNo) -> Vec<&KeyRow> {
+    let revoked = view.accounts.revoked_keys(user).rev().take(REVOKED_KEYS_SHOWN);
+    let mut shown: Vec<&KeyRow> = view.accounts.keys_in_force(user).chain(revoked).collect();
+    shown.sort_unstable_by_key(|row| row.no);
+    shown
 }
 
 /// `GET /admin/users/{userId}/keys/{keyId}`
@@ -112,16 +101,4 @@ fn key_of(view: &ReadModel, user: UserId, key: KeyId) -> Result<&KeyRow, Problem
     let user = user_no(view, user)?;
     let row = view.accounts.key_no(key).and_then(|key| view.accounts.key(key));
     row.filter(|row| row.user == user).ok_or_else(|| Problem::of(Reject::KeyNotFound))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_oldest_of_a_kind_are_left_out() {
-        let shown = |few| without_first(0..6, few, |n| n % 2 == 0).collect::<Vec<_>>();
-        assert_eq!(shown(0), [0, 1, 2, 3, 4, 5]);
-        assert_eq!(shown(2), [1, 3, 4, 5]);
-    }
 }

@@ -55,10 +55,10 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
         let read_model = engine.read();
         let accounts = &read_model.accounts;
         let known = accounts.key_by_hash(&hash).map(|key| key.role);
-        let revoked = accounts.keys_of(OPERATOR).any(|key| key.hash == hash);
+        let revoked = accounts.revoked_keys(OPERATOR).any(|key| key.hash == hash);
         let before: Vec<KeyNo> = accounts
-            .keys_of(OPERATOR)
-            .filter(|key| key.label.as_ref() == START_KEY_LABEL && key.revoked_at.is_none())
+            .keys_in_force(OPERATOR)
+            .filter(|key| key.label.as_ref() == START_KEY_LABEL)
             .filter(|key| key.hash != hash)
             .map(|key| key.no)
             .collect();
@@ -88,8 +88,8 @@ async fn set_key(engine: &Engine, hash: KeyHash) -> Result<(), Failure> {
 
 fn has_operator_key(engine: &Engine) -> bool {
     let read_model = engine.read();
-    let mut keys = read_model.accounts.keys_of(OPERATOR);
-    keys.any(|key| key.role == Role::Operator && key.revoked_at.is_none())
+    let mut keys = read_model.accounts.keys_in_force(OPERATOR);
+    keys.any(|key| key.role == Role::Operator)
 }
 
 /// Submits a command that has to succeed.

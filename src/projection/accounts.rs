@@ -63,6 +63,13 @@ pub struct KeyRow {
     pub revoked_at: Option<TimeMs>,
 }
 
+/// The numbers of a user's keys, each list in the order in which the keys were given.
+#[derive(Debug, Default)]
+struct UserKeys {
+    in_force: Vec<KeyNo>,
+    revoked: Vec<KeyNo>,
+}
+
 /// Users, keys and balances. Ids grow with numbers, so an id is found by bisection of the rows:
 /// O(log n), without a second table.
 #[derive(Debug, Default)]
@@ -70,11 +77,20 @@ pub struct Accounts {
     currency: Box<str>,
     users: Vec<UserRow>,
     keys: Vec<KeyRow>,
-    keys_of: Vec<Vec<KeyNo>>,
+    keys_of: Vec<UserKeys>,
     keys_by_hash: FxHashMap<KeyHash, KeyNo>,
     venue_mode: TradingMode,
     fees: MoneySum,
     fees_taken: MoneySum,
+}
+
+impl UserKeys {
+    fn revoke(&mut self, key: KeyNo) {
+        self.in_force.retain(|other| *other != key);
+        if let Err(place) = self.revoked.binary_search(&key) {
+            self.revoked.insert(place, key);
+        }
+    }
 }
 
 impl Accounts {
@@ -122,10 +138,23 @@ impl Accounts {
         self.keys.get(key.index())
     }
 
-    /// A user's keys, oldest first, revoked ones too.
-    pub fn keys_of(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
-        let keys = self.keys_of.get(user.index()).map_or(&[][..], Vec::as_slice);
-        keys.iter().filter_map(|key| self.key(*key))
+    /// A user's keys that are in force, oldest first.
+    pub fn keys_in_force(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
+        let keys = self.keys_of.get(user.index()).map(|keys| keys.in_force.as_slice());
+        keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
+    }
+
+    /// A user's keys that were revoked, oldest first.
+    pub fn revoked_keys(&self, user: UserNo) -> impl DoubleEndedIterator<Item = &KeyRow> {
+        let keys = self.keys_of.get(user.index()).map(|keys| keys.revoked.as_slice());
+        keys.unwrap_or_default().iter().filter_map(|key| self.key(*key))
+    }
+
+    /// How many keys a user was given after a moment. The cost is that of those.
+    pub fn keys_given_since(&self, user: UserNo, moment: TimeMs) -> usize {
+        let since = |row: &&KeyRow| row.created_at > moment;
+        let in_force = self.keys_in_force(user).rev().take_while(since).count();
+        in_force.saturating_add(self.revoked_keys(user).rev().take_while(since).count())
     }
 
     /// What anybody may ask.
@@ -156,7 +185,7 @@ impl Accounts {
             }
             Effect::UserCreated { user, profile_name, profile_pic } => {
                 is_next(user.index(), self.users.len())?;
-                self.keys_of.push(Vec::new());
+                self.keys_of.push(UserKeys::default());
                 self.users.push(UserRow {
                     no: *user,
                     id: UserId::derive(at.time, at.sequence, 0),
@@ -171,7 +200,7 @@ impl Accounts {
             Effect::KeyAdded { user, key, role, label, hash } => {
                 is_next(key.index(), self.keys.len())?;
                 let unknown = Fault::UnknownUser(*user);
-                self.keys_of.get_mut(user.index()).ok_or(unknown)?.push(*key);
+                self.keys_of.get_mut(user.index()).ok_or(unknown)?.in_force.push(*key);
                 self.keys_by_hash.insert(*hash, *key);
                 self.keys.push(KeyRow {
                     no: *key,
@@ -191,6 +220,8 @@ impl Accounts {
                 if self.keys_by_hash.get(&row.hash) == Some(key) {
                     self.keys_by_hash.remove(&row.hash);
                 }
+                let own = self.keys_of.get_mut(row.user.index());
+                own.ok_or(Fault::UnknownUser(row.user))?.revoke(*key);
                 Ok(())
             }
             Effect::AccountChanged { user, available, reserved } => {
@@ -279,12 +310,18 @@ mod tests {
         let id = KeyId::derive(at(2), Sequence::new(2), 0);
         let row = accounts.key_no(id).and_then(|key| accounts.key(key)).unwrap();
         assert_eq!(row.revoked_at, Some(at(3)));
-        assert_eq!(accounts.keys_of(BOB).count(), 1);
+        let counts = |accounts: &Accounts| {
+            [accounts.keys_in_force(BOB).count(), accounts.revoked_keys(BOB).count()]
+        };
+        assert_eq!(counts(&accounts), [0, 1]);
 
         // Given anew, the same hash is the new key's, and the old one's end does not touch it.
         assert_eq!(fold(&mut accounts, 4, &[added(1, HASH)]), 0);
         assert_eq!(fold(&mut accounts, 5, &[revoked]), 0);
         assert_eq!(accounts.key_by_hash(&HASH).map(|key| key.no), Some(KeyNo(1)));
+        assert_eq!(counts(&accounts), [1, 1]);
+        let since = |moment| accounts.keys_given_since(BOB, at(moment));
+        assert_eq!([1, 2, 3, 4].map(since), [2, 1, 1, 0]);
     }
 
     #[test]

@@ -223,6 +223,50 @@ fn a_user_has_only_so_many_keys() {
     give(&venue, &ann.client, "read");
 }
 
+/// However many are asked for at one moment.
+#[test]
+fn keys_asked_for_together_are_no_more_than_may_be() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let made = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let answer = ann.client.post("/account/keys", &body("read"));
+                    made.lock().unwrap().push(answer);
+                }
+            });
+        }
+    });
+    let made = made.into_inner().unwrap();
+    let (given, refused): (Vec<_>, Vec<_>) = made.iter().partition(|answer| answer.status == 201);
+    refused.iter().for_each(|answer| answer.refused(422, "KEY_LIMIT"));
+    let keys = ann.get("/account/keys").json["keys"].as_array().unwrap().clone();
+    let in_force = keys.iter().filter(|key| key["revokedAt"].is_null()).count();
+    assert!(in_force <= 32 && given.len() < 32, "{in_force}");
+    // And every one that somebody was told opens something.
+    for answer in given {
+        assert_eq!(venue.client(&answer.text("key")).get("/account/keys").status, 200);
+    }
+}
+
+#[test]
+fn so_many_keys_may_be_made_in_a_day() {
+    let venue = Venue::open();
+    let ann = venue.trader("ann");
+    let mut id = ann.client.post("/account/keys", &body("read")).text("keyId");
+    let rotate = |id: &str| ann.client.post(&format!("/account/keys/{id}/rotate"), &json!({}));
+    // The trader's first key, and the one above.
+    for _ in 2..100 {
+        id = rotate(&id).text("keyId");
+    }
+    rotate(&id).refused(422, "KEY_LIMIT");
+    ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
+    assert_eq!(ann.client.delete(&format!("/account/keys/{id}")).status, 204);
+    ann.client.post("/account/keys", &body("read")).refused(422, "KEY_LIMIT");
+}
+
 #[test]
 fn every_bad_field_is_named() {
     let venue = Venue::open();

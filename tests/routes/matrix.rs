@@ -397,4 +397,14 @@ fn refusals(given: &mut Given) {
     let key = json!({"scope": "read", "label": "one more"});
     while scene.ann.client.post("/account/keys", &key).status == 201 {}
     refused("createKey", "KEY_LIMIT", json!({}));
+    let rotate = operation("rotateKey");
+    let mut key = scene.key.clone();
+    let last = loop {
+        let answer = scene.request(&rotate).with_part("keyId", &key).send();
+        if answer.status != 201 {
+            break answer;
+        }
+        key = answer.text("keyId");
+    };
+    given.note(&rotate, "KEY_LIMIT", &last);
 }

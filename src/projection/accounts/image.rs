@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Accounts, Balance, KeyRow, UserRow};
+use super::{Accounts, Balance, KeyRow, UserKeys, UserRow};
 use crate::exchange::ids::{KeyNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, room, write_count, write_text,
@@ -54,13 +54,16 @@ impl Imaged for Accounts {
             fees,
             fees_taken,
         };
-        accounts.keys_of.resize_with(accounts.users.len(), Vec::new);
+        accounts.keys_of.resize_with(accounts.users.len(), UserKeys::default);
         for place in 0..read_count(source)? {
             let row = KeyRow::read_in_table(place, source)?;
             hold(accounts.keys.last().is_none_or(|last| last.id < row.id), "key ids out of order")?;
             let keys_of = accounts.keys_of.get_mut(row.user.index());
-            keys_of.ok_or(BadImage::Contradiction("a key of nobody"))?.push(row.no);
-            if row.revoked_at.is_none() {
+            let keys_of = keys_of.ok_or(BadImage::Contradiction("a key of nobody"))?;
+            if row.revoked_at.is_some() {
+                keys_of.revoked.push(row.no);
+            } else {
+                keys_of.in_force.push(row.no);
                 let other = accounts.keys_by_hash.insert(row.hash, row.no);
                 hold(other.is_none(), "one hash, two keys in force")?;
             }
