@@ -28,8 +28,8 @@ impl Measured {
     }
 }
 
-/// Drives a connection for each list of requests, for `duration`. Any answer but 200 ends the run: a
-/// figure with errors in it says nothing.
+/// Drives a connection for each list of requests, for `duration`. Any answer but 200 ends the run:
+/// a figure with errors in it says nothing.
 pub fn run(address: SocketAddr, requests: &Requests, duration: Duration) -> Measured {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {

@@ -1,5 +1,5 @@
-//! The load at a pace: one thread that sends what is due and takes what comes, so that the machine is
-//! left to the server. A request that is due while its connection waits for an answer is sent after
+//! The load at a pace: one thread that sends what is due and takes what comes, so that the machine
+//! is left to the server. A request that is due while its connection waits for an answer is sent after
 //! that, and its latency counts from when it was due.
 
 use std::collections::VecDeque;
@@ -114,8 +114,8 @@ impl Caller {
         }
     }
 
-    /// Takes what has come. If that completes an answer, sends what is due next; when the request was
-    /// due.
+    /// Takes what has come. If that completes an answer, sends what is due next; when the request
+    /// was due.
     fn take(&mut self, read: &mut [u8]) -> Option<Instant> {
         let count = match self.stream.read(read) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return None,

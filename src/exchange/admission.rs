@@ -7,10 +7,22 @@ use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::lifecycle::MarketStatus;
-use super::orders::{Order, Slot};
+use super::orders::{Order, Slot, Standing};
 use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
+
+/// Orders that a fill-or-kill order looks at one by one before it goes by levels and its owner's own
+/// orders: few fills need more.
+const PASSED_ONE_BY_ONE: usize = 8;
+
+/// Whether the limit of an order in this direction reaches a price on the other side.
+fn reaches(direction: Direction, limit: Tick, tick: Tick) -> bool {
+    match direction {
+        Direction::Up => tick <= limit,
+        Direction::Down => tick >= limit,
+    }
+}
 
 /// Contracts and funds.
 pub(super) fn admit_backing(order: &Order, purse: &Purse) -> Result<(), Stop> {
@@ -72,10 +84,12 @@ impl Exchange {
 
     /// Whether the whole order would be filled under its self-trade mode: with `CANCEL_MAKER`
     /// everything but its owner's orders counts, else nothing behind the first of them.
+    ///
+    /// An order that is killed uses nothing up and may be asked again and again, so no long queue
+    /// is gone through for one: its levels say how much there is, and its owner's own orders, which
+    /// are bounded, how much of that does not count.
     pub(super) fn fillable(&self, order: &Order, at: Stamp) -> Result<bool, Broken> {
         let wanted = order.backing.remaining()?;
-        // An order that is killed uses nothing up and may be asked again and again: mostly its
-        // levels say so, and no queue is gone through.
         let mut stands = Lots::ZERO;
         for (_, level) in self.reachable_levels(order)? {
             stands = stands.plus(level.quantity)?;
@@ -83,8 +97,14 @@ impl Exchange {
         if stands < wanted {
             return Ok(false);
         }
+        // What is due but not journaled does not count, and no level tells how much that is. A clock
+        // command comes before what is asked, so there is none but in journals of other hands.
+        let none_is_gone = self.next_due().is_none_or(|due| due > at.time);
         let mut found = Lots::ZERO;
-        for slot in self.reachable(order)? {
+        for (passed, slot) in self.reachable(order)?.enumerate() {
+            if passed >= PASSED_ONE_BY_ONE && none_is_gone {
+                return self.fillable_by_levels(order, stands);
+            }
             let maker = self.orders.get(slot)?;
             if self.gone(&maker, at.time)?.is_some() {
                 continue;
@@ -101,6 +121,48 @@ impl Exchange {
             }
         }
         Ok(false)
+    }
+
+    /// The same where `stands` is all that the order reaches and none of it is due: at most one
+    /// level's queue is gone through, if the first of its owner's orders stands there.
+    fn fillable_by_levels(&self, order: &Order, stands: Lots) -> Result<bool, Broken> {
+        let (wanted, side) = (order.backing.remaining()?, order.direction().opposite());
+        let (mut own, mut nearest): (Lots, Option<Tick>) = (Lots::ZERO, None);
+        for slot in self.orders.of_user_oldest_first(order.user, Some(order.market))? {
+            let Standing { side: its, price, remaining, .. } = self.orders.standing(slot)?;
+            if its == side && reaches(order.direction(), order.price, price) {
+                own = own.plus(remaining)?;
+                nearest = Some(match (side, nearest) {
+                    (_, None) => price,
+                    (Direction::Up, Some(before)) => price.max(before),
+                    (Direction::Down, Some(before)) => price.min(before),
+                });
+            }
+        }
+        let nearest = match (order.self_trade, nearest) {
+            (_, None) => return Ok(stands >= wanted),
+            (SelfTradePrevention::CancelMaker, Some(_)) => {
+                return Ok(stands.minus(own)? >= wanted);
+            }
+            (SelfTradePrevention::CancelTaker | SelfTradePrevention::CancelBoth, Some(tick)) => {
+                tick
+            }
+        };
+        let mut found = Lots::ZERO;
+        for (tick, level) in self.reachable_levels(order)? {
+            if found >= wanted || tick == nearest {
+                break;
+            }
+            found = found.plus(level.quantity)?;
+        }
+        let book = &self.market_state(order.market)?.book;
+        for slot in book.queue(&self.orders, side, nearest) {
+            if found >= wanted || self.orders.home(slot)?.0 == order.user {
+                break;
+            }
+            found = found.plus(self.orders.standing(slot)?.remaining)?;
+        }
+        Ok(found >= wanted)
     }
 
     /// The resting orders that an order's limit reaches, in the order of matching.
@@ -121,11 +183,8 @@ impl Exchange {
     ) -> Result<impl Iterator<Item = (Tick, Level)> + '_, Broken> {
         let book = &self.market_state(order.market)?.book;
         let (direction, limit) = (order.direction(), order.price);
-        let within = move |(tick, _): &(Tick, Level)| match direction {
-            Direction::Up => *tick <= limit,
-            Direction::Down => *tick >= limit,
-        };
-        Ok(book.levels(direction.opposite()).take_while(within))
+        let levels = book.levels(direction.opposite());
+        Ok(levels.take_while(move |(tick, _)| reaches(direction, limit, *tick)))
     }
 
     /// A resting order of this user. The exchange keeps no memory of orders that no longer stand

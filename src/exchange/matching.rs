@@ -225,11 +225,8 @@ impl Exchange {
         if let Some(market) = market {
             self.public_market(market)?;
         }
-        for slot in self.orders.of_user_oldest_first(user)? {
-            let (_, home) = self.orders.home(slot)?;
-            if market.is_none_or(|market| home == market) {
-                self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
-            }
+        for slot in self.orders.of_user_oldest_first(user, market)? {
+            self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
         }
         Ok(())
     }

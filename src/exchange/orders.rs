@@ -352,13 +352,21 @@ impl OrderPool {
         self.by_number.remove(no.0)
     }
 
-    /// A user's resting orders, oldest first: at most as many as the rules allow one user.
-    pub fn of_user_oldest_first(&self, user: UserNo) -> Result<Vec<Slot>, Broken> {
+    /// A user's resting orders, of one market or of all, oldest first: at most as many as the rules
+    /// allow one user.
+    pub fn of_user_oldest_first(
+        &self,
+        user: UserNo,
+        market: Option<MarketNo>,
+    ) -> Result<Vec<Slot>, Broken> {
         let mut slots = Vec::new();
         let mut next = self.by_user.get(user.index()).and_then(|owned| owned.newest);
         while let Some(slot) = next {
-            slots.push(slot);
-            next = self.entry(slot)?.owner.after;
+            let entry = self.entry(slot)?;
+            if market.is_none_or(|market| entry.market == market) {
+                slots.push(slot);
+            }
+            next = entry.owner.after;
         }
         self.sort_oldest_first(&mut slots);
         Ok(slots)

@@ -2,15 +2,14 @@
 //! order ids and idempotency keys (semantics 8).
 //!
 //! A name is known by a fingerprint of 16 bytes, so that what a day's names cost does not depend on
-//! how long they are, and so that nobody can choose names that share a place in the table. Names
-//! are forgotten a few at a time as records come; every look-up asks whether the name still
-//! counts. How many of a user's are held is bounded: a day is promised for each, so whoever has
-//! used up the bound is refused new ones, and nobody's are forgotten early.
+//! how long they are. Names are forgotten a few at a time as records come; every look-up asks
+//! whether the name still counts. How many of a user's are held is bounded: a day is promised for
+//! each, so whoever has used up the bound is refused new ones, and nobody's are forgotten early.
 
 mod excerpt;
 mod image;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
@@ -133,8 +132,8 @@ struct End {
 /// All names that may still count.
 #[derive(Debug, Clone, Default)]
 pub struct Repeats {
-    /// Looked up, never walked.
-    known: FxHashMap<Fingerprint, Known>,
+    /// A tree, because whoever chooses names can choose such as share a place in a table.
+    known: BTreeMap<Fingerprint, Known>,
     /// Every name, in order of time.
     ends: VecDeque<End>,
     /// How many are known of each user who has any. Looked up, never walked.

@@ -159,7 +159,7 @@ impl Exchange {
     ) -> Result<(), Broken> {
         self.standings.of_mut(user)?.heartbeat.expired = true;
         effects.push(Effect::HeartbeatExpired { user });
-        for slot in self.orders.of_user_oldest_first(user)? {
+        for slot in self.orders.of_user_oldest_first(user, None)? {
             self.withdraw_unless_overtaken(slot, CancelReason::HeartbeatExpired, at, effects)?;
         }
         Ok(())

@@ -8,6 +8,7 @@
 mod census;
 mod commands;
 mod compare;
+mod deep;
 mod duel;
 mod naive;
 mod several;
