@@ -1,6 +1,6 @@
 //! The load at a pace: one thread that sends what is due and takes what comes, so that the machine
-//! is left to the server. A request that is due while its connection waits for an answer is sent after
-//! that, and its latency counts from when it was due.
+//! is left to the server. A request that is due while its connection waits for an answer is sent
+//! after that, and its latency counts from when it was due.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};

@@ -313,7 +313,7 @@ fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<Option
             // Waiting does not help: this is no 429.
             let (limit, lane) = (left.limit, lane.name());
             let detail = format!(
-                "has {asked} {lane}, and this key never has more than {limit} at once: send it in parts"
+                "has {asked} {lane}, and this key never has more than {limit} at once: send parts"
             );
             let (field, code) = ("operations".to_owned(), FieldCode::OutOfBounds);
             let bad = Problem::invalid(vec![FieldError { field, code, detail: detail.into() }]);

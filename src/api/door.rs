@@ -27,6 +27,7 @@ use super::keyring::Keyring;
 use super::media;
 use super::once;
 use super::packing;
+use super::places::Place;
 use super::problem::{Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
@@ -192,6 +193,10 @@ impl Door {
         }
         let engine = self.venue.engine()?;
         let caller = auth::identify(&head.headers, engine, &self.behind.directory)?;
+        if head.extensions.get::<Arc<Place>>().is_some_and(|place| !place.hear()) {
+            let detail = "this connection gave way to another; nothing was accepted";
+            return Err(Problem::new(Kind::Overloaded, detail));
+        }
         let asked = async {
             let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
             known.allowance = self.behind.keyring.admit(&caller, lane, began);

@@ -199,9 +199,13 @@ async fn attend<S>(
 ) where
     S: Service<Request<Incoming>, Response = Response<Content>, Error = Infallible>,
 {
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        if !place.was_heard() {
+            // Whoever looks at the key says so.
+            request.extensions_mut().insert(Arc::clone(&place));
+        }
         // Not by a closure, into which the request would be copied.
-        let answered = if place.hear() { Some(service.call(request)) } else { None };
+        let answered = if place.is_given() { None } else { Some(service.call(request)) };
         async move {
             match answered {
                 Some(answered) => answered.await,

@@ -1,6 +1,6 @@
 //! Places: how many connections there may be at once, and which of them yield when all are taken.
-//! A connection that has never sent the whole head of a request may be one that never will: it
-//! gives its place to the next that comes, the oldest first. One that was heard keeps its place.
+//! A connection that has never sent a request with a good key may be anybody's: it gives its place
+//! to the next that comes, the oldest first. One that has keeps its place.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Places {
     free: Arc<Semaphore>,
     count: usize,
-    /// Those who may not have been heard yet, the oldest first. At most two a place.
+    /// Those of whom no good key may have come yet, the oldest first. At most two a place.
     unheard: VecDeque<Weak<Place>>,
 }
 
@@ -22,7 +22,7 @@ pub struct Places {
 pub struct Taken {
     /// The place, which is free again once this is gone.
     pub place: Arc<Place>,
-    /// Comes when another takes it; fails once the connection was heard.
+    /// Comes when another takes it; fails once a good key came.
     pub given: Receiver<()>,
 }
 
@@ -44,7 +44,7 @@ impl Places {
         Places { free: Arc::new(Semaphore::new(count)), count, unheard: VecDeque::new() }
     }
 
-    /// A place for a new connection: a free one, or that of the oldest which was never heard.
+    /// A place for a new connection: a free one, or that of the oldest which never had a good key.
     pub fn take(&mut self) -> Option<Taken> {
         let free = Arc::clone(&self.free).try_acquire_owned().ok();
         let permit = free.or_else(|| self.given())?;
@@ -69,7 +69,12 @@ impl Places {
 }
 
 impl Place {
-    /// Notes that the connection was heard: it keeps its place. False if that is given already.
+    /// Whether the place is given away: the connection is about to be closed.
+    pub fn is_given(&self) -> bool {
+        !self.was_heard() && matches!(*self.state.lock(), State::Given)
+    }
+
+    /// Notes that a good key came: the connection keeps its place. False if that is given already.
     pub fn hear(&self) -> bool {
         if self.was_heard() {
             return true;
@@ -84,11 +89,12 @@ impl Place {
         true
     }
 
-    fn was_heard(&self) -> bool {
+    /// Whether a good key has come.
+    pub fn was_heard(&self) -> bool {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Gives the place away, unless the connection was heard.
+    /// Gives the place away, unless a good key came.
     fn give(&self) -> Option<OwnedSemaphorePermit> {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Given) {

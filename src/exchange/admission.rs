@@ -12,8 +12,8 @@ use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
 
-/// Orders that a fill-or-kill order looks at one by one before it goes by levels and its owner's own
-/// orders: few fills need more.
+/// Orders that a fill-or-kill order looks at one by one before it goes by levels and its owner's
+/// own orders: few fills need more.
 const PASSED_ONE_BY_ONE: usize = 8;
 
 /// Whether the limit of an order in this direction reaches a price on the other side.
@@ -97,8 +97,8 @@ impl Exchange {
         if stands < wanted {
             return Ok(false);
         }
-        // What is due but not journaled does not count, and no level tells how much that is. A clock
-        // command comes before what is asked, so there is none but in journals of other hands.
+        // What is due but not journaled does not count, and no level tells how much that is. A
+        // clock command comes before what is asked, so there is none but in others' journals.
         let none_is_gone = self.next_due().is_none_or(|due| due > at.time);
         let mut found = Lots::ZERO;
         for (passed, slot) in self.reachable(order)?.enumerate() {

@@ -38,8 +38,8 @@ pub struct Search {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Letters(u64);
 
-/// Words of a text that are searched for, the longest of it. All other readers wait meanwhile, and a
-/// short part may stand in most words of most questions.
+/// Words of a text that are searched for, the longest of it. Everybody waits meanwhile, and a short
+/// part may stand in most words of most questions.
 pub const SEARCHED_WORDS_MAX: usize = 8;
 
 /// What is searched for: words of which each must stand in the question, in one language or

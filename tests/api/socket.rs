@@ -220,6 +220,34 @@ async fn a_connection_that_was_never_heard_gives_its_place_to_the_next() {
     assert!(one(&mut fourth).await.starts_with("HTTP/1.1 503"), "both were heard");
 }
 
+/// Nor do those who ask without a good key, whatever they are answered.
+#[tokio::test]
+async fn a_connection_without_a_good_key_gives_its_place_to_the_next() {
+    let served = served(Limits { connections_max: 3, ..Limits::STANDARD }).await;
+    let request = served.request("GET /api/v1/trading/balance", "");
+    let health = "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n".to_owned();
+    let keyless = "GET /api/v1/trading/balance HTTP/1.1\r\nhost: h\r\n\r\n".to_owned();
+    let wrong = keyless.replace("host: h", "host: h\r\nx-api-key: ook_wrong");
+    let mut strangers = Vec::new();
+    for (asked, status) in [(health, "200"), (keyless, "401"), (wrong, "401")] {
+        let mut stranger = served.connect().await;
+        stranger.write_all(asked.as_bytes()).await.unwrap();
+        assert!(one(&mut stranger).await.starts_with(&format!("HTTP/1.1 {status}")));
+        strangers.push(stranger);
+    }
+    let mut known = Vec::new();
+    for mut stranger in strangers {
+        let mut trader = served.connect().await;
+        trader.write_all(request.as_bytes()).await.unwrap();
+        assert!(one(&mut trader).await.starts_with("HTTP/1.1 200"));
+        let closed = tokio::time::timeout(Duration::from_secs(20), rest(&mut stranger)).await;
+        assert_eq!(closed.expect("the oldest is closed"), "");
+        known.push(trader);
+    }
+    let mut last = served.connect().await;
+    assert!(one(&mut last).await.starts_with("HTTP/1.1 503"), "all have good keys");
+}
+
 /// Closing on those who are being told that there is no place would lose them what they are told.
 #[tokio::test]
 async fn a_stop_waits_for_those_who_are_turned_away() {

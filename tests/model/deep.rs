@@ -52,7 +52,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (user.clone(), 50..54_u8, 1..4_u64)
             .prop_map(|(user, price, quantity)| Step::Rest { user, price, quantity }),
-        1 => (any::<Index>(), 1..6_u64).prop_map(|(which, quantity)| Step::Amend { which, quantity }),
+        1 => (any::<Index>(), 1..6_u64)
+            .prop_map(|(which, quantity)| Step::Amend { which, quantity }),
         1 => any::<Index>().prop_map(Step::Cancel),
         2 => (user, 49..56_u8, 4..60_u64, mode).prop_map(|(user, price, quantity, mode)| {
             Step::Fill { user, price, quantity, mode }
