@@ -4,8 +4,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use openoutcry::engine::halt::HaltReason;
+use openoutcry::engine::past::Moment;
 use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
@@ -147,6 +149,31 @@ async fn a_refusal_by_the_exchange_is_an_answer_and_is_replayed() {
     let again = store.start().stop().unwrap();
     assert_eq!((again.sequence, again.digest), (stopped.sequence, stopped.digest));
     assert_eq!(again.sequence, answer.sequence());
+}
+
+/// A moment that is over is answered once its last block is on disk, however long that takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_at_a_moment_waits_for_the_block_that_is_being_written() {
+    let store = TestStore::new();
+    let running = store.start();
+    let engine = running.engine();
+    opened(&engine).await;
+    let head = engine.read().watermark();
+    store.shut_gate(true);
+    let asking = {
+        let engine = engine.clone();
+        tokio::spawn(async move { engine.submit(deposit(1)).await })
+    };
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    let moment = Moment::Until(clock::now());
+    let past = engine.past().clone();
+    let asked = tokio::spawn(async move { past.ask(moment, |found| found.sequence()).await });
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    assert!(!asked.is_finished(), "the block may be of this moment");
+    store.shut_gate(false);
+    assert_eq!(asking.await.unwrap().unwrap().sequence(), head.next());
+    assert_eq!(asked.await.unwrap(), Ok(head.next()));
+    running.stop().unwrap();
 }
 
 /// What the meter tells of live commands: how many, and of how many blocks.

@@ -3,11 +3,13 @@
 #![cfg(feature = "server")]
 #![allow(clippy::unwrap_used)] // a test may unwrap
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use openoutcry::engine::clock::Clock;
 use openoutcry::engine::past::{Bounds, Moment, Past, PastError};
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::Record;
+use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::{Results, ResultsHash, ResultsLog};
 use openoutcry::exchange::units::{Sequence, TimeMs};
@@ -72,9 +74,15 @@ fn story_in_which(record: impl Fn(Results) -> Results) -> Story {
     Story { journal, records, states, runtime }
 }
 
+/// The past of a journal to which nothing more comes.
+fn past_of(journal: &impl Journal, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
+    let clock = Arc::new(Clock::after(journal.head().time));
+    Past::new(journal.reader(), states, bounds, clock)
+}
+
 impl Story {
     fn past(&self, bounds: Bounds) -> Past {
-        Past::new(self.journal.reader(), None, bounds)
+        past_of(&self.journal, None, bounds)
     }
 
     fn last(&self) -> u64 {
@@ -189,7 +197,7 @@ fn a_state_on_disk_is_where_a_replay_begins() {
         places.push(head.sequence.get());
     }
     let bounds = Bounds { records: 12, ..Bounds::STANDARD };
-    let fresh = || Past::new(story.journal.reader(), Some(folder.clone()), bounds);
+    let fresh = || past_of(&story.journal, Some(folder.clone()), bounds);
     for place in places.iter().copied() {
         assert_eq!(story.ask(&fresh(), after(place)), Ok((place, state(place))));
         // Within the next block and at its end; then too far.
@@ -331,11 +339,39 @@ fn a_journal_that_cannot_be_read_is_said_to_be() {
     for block in story.journal.read(Sequence::new(1)) {
         journal.append((*block.unwrap()).clone()).unwrap();
     }
-    let past = Past::new(journal.reader(), None, Bounds::STANDARD);
+    let past = past_of(&journal, None, Bounds::STANDARD);
     assert_eq!(story.ask(&past, after(9)), Ok((9, story.state(9))));
     drop(journal);
     let unread = story.ask(&past, after(8));
     assert!(matches!(unread, Err(PastError::Journal(JournalError::Read(_)))), "{unread:?}");
     // What failed took no place with it.
     assert_eq!(past.enter().into_iter().count() + past.enter().into_iter().count(), 2);
+}
+
+/// What a moment's state is must not depend on when it is asked for.
+#[test]
+fn a_moment_of_which_a_block_is_being_written_is_asked_for_when_that_is_there() {
+    let Story { mut journal, records, runtime, .. } = story();
+    let clock = Arc::new(Clock::after(journal.head().time));
+    let past = Past::new(journal.reader(), None, Bounds::STANDARD, Arc::clone(&clock));
+    let stamped = clock.stamp();
+    let mut block = BlockBuilder::new(journal.head());
+    let sequence = journal.head().sequence.next();
+    let (once, command) = (None, Command::AdvanceClock);
+    block.push(Record { sequence, time: stamped, once, command }).unwrap();
+    let block = block.build(Results::NONE).unwrap();
+    let writing = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        journal.append(block).unwrap();
+        clock.wrote();
+    });
+    let asked = past.ask(Moment::Until(stamped), |found| found.exchange().sequence().get());
+    assert_eq!(runtime.block_on(asked), Ok(records.len() as u64 + 1));
+    writing.join().unwrap();
+    let earlier = TimeMs::new(stamped.get() - 1).unwrap();
+    let asked = past.ask(Moment::Until(earlier), |found| found.exchange().sequence().get());
+    assert_eq!(runtime.block_on(asked), Ok(records.len() as u64));
+    let later = TimeMs::new(stamped.get() + 60_000).unwrap();
+    let asked = past.ask(Moment::Until(later), |_| ());
+    assert!(matches!(runtime.block_on(asked), Err(PastError::Beyond(_))));
 }

@@ -158,6 +158,7 @@ mod tests {
     use parking_lot::RwLock;
 
     use super::*;
+    use crate::engine::clock::Clock;
     use crate::engine::sequencer::Sequencer;
     use crate::engine::start::StartError;
     use crate::exchange::command::{Command, Record};
@@ -214,6 +215,7 @@ mod tests {
         let read_model = Arc::new(RwLock::new(read_model));
         let (durable, blocks) = bounded(1);
         let (halt, due, meter) = (Arc::new(Halt::default()), Arc::default(), Arc::default());
+        let clock = Arc::new(Clock::after(journal.head().time));
         let matcher = Matcher {
             replayer: Replayer::new(),
             blocks,
@@ -224,9 +226,10 @@ mod tests {
             due: Arc::clone(&due),
             halt: Arc::clone(&halt),
             meter: Arc::clone(&meter),
+            clock: Arc::clone(&clock),
         };
         let commands = crossbeam_channel::never();
-        let mut sequencer = Sequencer::new(journal, commands, durable, due, halt, meter);
+        let mut sequencer = Sequencer::new(journal, commands, durable, due, halt, meter, clock);
         let (tells, told) = bounded(1);
         let matcher = thread::spawn(move || matcher.run());
         let start = thread::spawn(move || tells.send(sequencer.replay()));

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, select};
 
 use super::TRIAL_MEETS_MAX;
-use super::clock;
+use super::clock::Clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::Meter;
@@ -48,6 +48,8 @@ pub struct Matcher {
     pub halt: Arc<Halt>,
     /// Where to tell of the work.
     pub meter: Arc<Meter>,
+    /// Which time a command would get.
+    pub clock: Arc<Clock>,
 }
 
 impl Matcher {
@@ -78,7 +80,7 @@ impl Matcher {
     /// any command, and soon without one.
     pub(super) fn try_held(&mut self) {
         let exchange = self.replayer.exchange();
-        let time = clock::now().max(exchange.time());
+        let time = self.clock.now().max(exchange.time());
         if exchange.next_due().is_some_and(|due| due <= time) {
             return;
         }
@@ -223,6 +225,7 @@ mod tests {
             due: Arc::default(),
             halt: Arc::default(),
             meter: Arc::default(),
+            clock: Arc::new(Clock::after(TimeMs::default())),
         }
     }
 

@@ -2,12 +2,14 @@
 //! the threads that trade. Questions are bounded in what each may cost and in how many run at once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
-use super::{clock, restore};
+use super::clock::{Clock, Settled};
+use super::restore;
 use crate::exchange::Exchange;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
@@ -18,6 +20,12 @@ use crate::journal::reader::JournalReader;
 use crate::journal::replay::{Listener, ReplayFault, Replayer, Stop};
 use crate::journal::snapshot::folder::SnapshotFolder;
 use crate::journal::{Durable, JournalError};
+
+/// How often, and after which pause each time, a moment that has just come is asked for again while
+/// a block of it is being written: two seconds in all, longer than any disk that is not stalled.
+const SETTLED_TRIES_MAX: usize = 2_000;
+/// See [`SETTLED_TRIES_MAX`].
+const SETTLED_TRY_EVERY: Duration = Duration::from_millis(1);
 
 /// A moment of the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +177,7 @@ struct Archive {
     /// States on disk, where some are kept.
     states: Option<SnapshotFolder>,
     bounds: Bounds,
+    clock: Arc<Clock>,
     places: Arc<Semaphore>,
     /// All places but one: what the public may hold of them.
     public: Arc<Semaphore>,
@@ -179,11 +188,16 @@ struct Archive {
 
 impl Past {
     /// The past of this journal, with the states that were kept of it.
-    pub fn new(reader: JournalReader, states: Option<SnapshotFolder>, bounds: Bounds) -> Past {
+    pub fn new(
+        reader: JournalReader,
+        states: Option<SnapshotFolder>,
+        bounds: Bounds,
+        clock: Arc<Clock>,
+    ) -> Past {
         let places = Arc::new(Semaphore::new(bounds.askers));
         let public = Arc::new(Semaphore::new(bounds.askers.saturating_sub(1)));
         let kept = Mutex::new(None);
-        let archive = Arc::new(Archive { reader, states, bounds, places, public, kept });
+        let archive = Arc::new(Archive { reader, states, bounds, clock, places, public, kept });
         Past { archive, public: false }
     }
 
@@ -285,15 +299,31 @@ impl Archive {
 
     /// The last record of a moment.
     fn resolve(&self, moment: Moment) -> Result<Sequence, PastError> {
+        // Before the head is looked at: what is stamped by then stands before that.
+        let over = match moment {
+            Moment::Until(time) => self.wait_until_settled(time)?,
+            Moment::Head | Moment::After(_) => true,
+        };
         let head = self.reader.head();
         match moment {
             Moment::Head => Ok(head.sequence),
             Moment::After(sequence) if sequence <= head.sequence => Ok(sequence),
-            Moment::Until(time) if time <= head.time.max(clock::now()) => {
-                Ok(self.last_until(time, head.sequence)?)
-            }
+            Moment::Until(time) if over => Ok(self.last_until(time, head.sequence)?),
             Moment::After(_) | Moment::Until(_) => Err(PastError::Beyond(head.sequence)),
         }
+    }
+
+    /// Waits for a moment that has come until all its records are in the journal: asked again, the
+    /// answer must be the same. False for one that has not come.
+    fn wait_until_settled(&self, time: TimeMs) -> Result<bool, PastError> {
+        for _ in 0..SETTLED_TRIES_MAX {
+            match self.clock.settled(time) {
+                Settled::Yes => return Ok(true),
+                Settled::No if time > self.clock.now() => return Ok(false),
+                Settled::No | Settled::Soon => std::thread::sleep(SETTLED_TRY_EVERY),
+            }
+        }
+        Err(PastError::Busy)
     }
 
     /// The last record up to `end` that is not later than `time`; zero if there is none. Reads a

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded};
 
-use super::clock;
+use super::clock::Clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::meter::{Meter, SequencerMeter};
@@ -57,6 +57,8 @@ pub struct Sequencer<J> {
     pub halt: Arc<Halt>,
     /// Where to tell of the work.
     pub meter: Arc<Meter>,
+    /// Which time records get.
+    pub clock: Arc<Clock>,
     /// The last clock command journaled.
     last_clock: Sequence,
     /// Records in the last block.
@@ -191,6 +193,7 @@ impl<J: Journal> Sequencer<J> {
         due: Arc<DueBoard>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
+        clock: Arc<Clock>,
     ) -> Sequencer<J> {
         Sequencer {
             journal,
@@ -199,6 +202,7 @@ impl<J: Journal> Sequencer<J> {
             due,
             halt,
             meter,
+            clock,
             last_clock: Sequence::ZERO,
             last_records: 0,
             stopping: false,
@@ -252,7 +256,7 @@ impl<J: Journal> Sequencer<J> {
     /// there will be no more, or the engine has halted: blocks on their way are nobody's then.
     fn wait(&mut self) -> Option<Waiting> {
         while !self.stopping && self.halt.reason().is_none() {
-            if self.due.wants_clock(self.now(), self.last_clock) {
+            if self.due.wants_clock(self.clock.now(), self.last_clock) {
                 return Some(Waiting::Clock);
             }
             match self.intake.recv_timeout(DUE_CHECK_EVERY) {
@@ -304,7 +308,15 @@ impl<J: Journal> Sequencer<J> {
             first.refuse(Refusal::JournalUnavailable(reason));
             return Err(reason);
         }
-        let mut open = OpenBlock::after(self.journal.head(), self.now(), self.last_records);
+        let time = self.clock.stamp();
+        let left = self.commit_at(time, first);
+        // Whoever asks for a moment finds the journal's head beyond it by now.
+        self.clock.wrote();
+        left
+    }
+
+    fn commit_at(&mut self, time: TimeMs, first: Waiting) -> Result<Option<Waiting>, HaltReason> {
+        let mut open = OpenBlock::after(self.journal.head(), time, self.last_records);
         // What is due comes before what is asked (semantics 3).
         let asked = !matches!(first, Waiting::Clock);
         if asked && self.due.wants_clock(open.time, self.last_clock) {
@@ -385,11 +397,6 @@ impl<J: Journal> Sequencer<J> {
         }
     }
 
-    /// Now, but never earlier than the last record.
-    fn now(&self) -> TimeMs {
-        clock::now().max(self.journal.head().time)
-    }
-
     fn refuse_the_rest(&mut self, reason: HaltReason) {
         let refusal = Refusal::JournalUnavailable(reason);
         for intake in self.intake.try_iter() {
@@ -446,6 +453,10 @@ mod tests {
         Command::PlaceOrder(order).into()
     }
 
+    fn clock() -> Arc<Clock> {
+        Arc::new(Clock::after(TimeMs::default()))
+    }
+
     #[test]
     fn commands_in_a_row_have_one_slot_and_go_on_in_the_next_block() {
         let mut gathering = Gathering::new(Arc::default());
@@ -499,7 +510,7 @@ mod tests {
         let blocks = crossbeam_channel::bounded(4).0;
         let (due, halt, meter) = Default::default();
         let journal = crate::journal::memory::MemoryJournal::new();
-        let sequencer = Sequencer::new(journal, commands, blocks, due, halt, meter);
+        let sequencer = Sequencer::new(journal, commands, blocks, due, halt, meter, clock());
         intake.send(Intake::Stop).unwrap();
         let (reply, mut answer) = ReplySlot::new(None);
         let asked = Pending { asked: order(0), reply, since: Instant::now() };
@@ -518,7 +529,8 @@ mod tests {
         let halt = Arc::new(Halt::default());
         let (due, meter) = Default::default();
         let journal = crate::journal::memory::MemoryJournal::new();
-        let sequencer = Sequencer::new(journal, commands, blocks, due, Arc::clone(&halt), meter);
+        let sequencer =
+            Sequencer::new(journal, commands, blocks, due, Arc::clone(&halt), meter, clock());
         let ends = std::thread::spawn(move || drop(sequencer.run()));
         let (reply, mut answer) = ReplySlot::new(None);
         let began = Instant::now();

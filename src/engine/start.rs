@@ -10,6 +10,7 @@ use crossbeam_channel::{Sender, bounded, unbounded};
 use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
+use super::clock::Clock;
 use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
@@ -227,6 +228,7 @@ fn replayed<J: Journal + 'static>(
     let (trials, trials_asked) = unbounded();
     let (tells, told) = bounded(1);
 
+    let clock = Arc::new(Clock::after(journal.head().time));
     let projector = Projector::new(Arc::clone(&read_model), history.cloned());
     let shown = Arc::clone(&projector.shown);
     let matcher = Matcher {
@@ -239,10 +241,11 @@ fn replayed<J: Journal + 'static>(
         due: Arc::clone(&due),
         halt: Arc::clone(&halt),
         meter: Arc::clone(&meter),
+        clock: Arc::clone(&clock),
     };
-    let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD);
-    let (stop, counts) = (Arc::clone(&halt), Arc::clone(&meter));
-    let mut sequencer = Sequencer::new(journal, commands, durable, Arc::clone(&due), stop, counts);
+    let past = Past::new(journal.reader(), states.cloned(), Bounds::STANDARD, Arc::clone(&clock));
+    let (stop, counts, board) = (Arc::clone(&halt), Arc::clone(&meter), Arc::clone(&due));
+    let mut sequencer = Sequencer::new(journal, commands, durable, board, stop, counts, clock);
 
     let matcher = spawn("matcher", &halt, move || matcher.run())?;
     let sequencer = spawn("sequencer", &halt, move || {

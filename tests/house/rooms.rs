@@ -58,8 +58,9 @@ pub const ROOMS: [Room; 10] = [
     Room {
         name: "engine",
         ours: &["exchange", "journal", "projection"],
-        // Queues between threads, reply slots, the read model's lock, the log.
-        others: &["crossbeam_channel", "parking_lot", "tokio", "tracing"],
+        // Queues between threads, reply slots, the read model's lock, the log, a clock that nobody
+        // sets.
+        others: &["crossbeam_channel", "parking_lot", "rustix", "tokio", "tracing"],
     },
     Room {
         name: "flow",
