@@ -7,7 +7,7 @@ mod faults;
 mod records;
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -327,6 +327,44 @@ fn a_file_that_sled_never_syncs_stops_the_start_and_every_append() {
     let (journal, recovered) = SledJournal::open(dir.path()).unwrap();
     assert_eq!(recovered.cut, None, "the block was not even handed to sled");
     assert_eq!(read_all(&journal), Ok(blocks[..1].to_vec()));
+}
+
+#[test]
+fn another_owner_or_mode_of_that_folder_stops_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = chain(3, 2);
+    let blobs = dir.path().join("journal").join("blobs");
+    let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+    append_all(&mut journal, &blocks[..1]);
+    let before = fs::metadata(&blobs).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    fs::set_permissions(&blobs, before.permissions()).unwrap();
+    assert_ne!(fs::metadata(&blobs).unwrap().ctime_nsec(), before.ctime_nsec());
+    append_all(&mut journal, &blocks[1..]);
+    assert_eq!(read_all(&journal), Ok(blocks));
+}
+
+/// A power cut may leave sled's settings as zeros beside a data file in which nothing was written.
+#[test]
+fn a_first_start_that_was_cut_short_is_begun_anew_unless_there_is_a_block() {
+    for blocks in [0, 1] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) = SledJournal::open(dir.path()).unwrap();
+        append_all(&mut journal, &chain(blocks, 2));
+        drop(journal);
+        for made_last in ["refused", "witness", "wal"] {
+            fs::remove_file(dir.path().join(made_last)).unwrap();
+        }
+        let conf = dir.path().join("journal").join("conf");
+        fs::write(&conf, [0; 64]).unwrap();
+        let opened = SledJournal::open(dir.path()).map(|(_, recovered)| recovered.head);
+        if blocks == 0 {
+            assert_eq!(opened, Ok(Head::START));
+        } else {
+            assert!(matches!(opened, Err(OpenError::Store(_))), "{opened:?}");
+            assert_eq!(fs::read(&conf).unwrap(), [0; 64], "it is left as it is");
+        }
+    }
 }
 
 /// The block is whole in the log, or in sled, and was refused all the same: it is not there after

@@ -30,6 +30,11 @@ const LINGER_WAIT: Duration = Duration::from_secs(1);
 /// How much of it is read meanwhile.
 const LINGER_BYTES_MAX: u64 = 64 * 1024;
 
+/// How many threads serve connections: one a core.
+pub fn lanes_count() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Serves until `shutdown` resolves, then drains.
 pub async fn run(
     listener: TcpListener,
@@ -38,8 +43,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut lanes = Lanes::open(cores, &door, limits)?;
+    let mut lanes = Lanes::open(lanes_count(), &door, limits)?;
     let mut places = Places::new(limits.connections_max);
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut turning_away = JoinSet::new();

@@ -40,8 +40,10 @@ const OPERATOR_KEY_CHARS_MIN: usize = 32;
 /// Longest: what fits in a header with room to spare.
 const OPERATOR_KEY_CHARS_MAX: usize = keys::KEY_TEXT_BYTES_MAX;
 /// File descriptors that are not for connections: the journal's, the runtime's, those of clients
-/// being turned away.
+/// being turned away; but for those of [`DESCRIPTORS_A_LANE`].
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// What a thread that serves connections has open besides.
+const DESCRIPTORS_A_LANE: u64 = 4;
 /// Records between two snapshots: a start replays them in a fraction of a second, and a busy venue
 /// takes a while to make as many.
 const SNAPSHOT_EVERY: u64 = 500_000;
@@ -270,11 +272,13 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 /// the journal must never go without.
 fn limits() -> Result<api::Limits, Failure> {
     let wanted = u64::try_from(api::Limits::STANDARD.connections_max).unwrap_or(u64::MAX);
-    let given = rlimit::increase_nofile_limit(wanted.saturating_add(DESCRIPTORS_RESERVED))
+    let lanes = u64::try_from(api::server::lanes_count()).unwrap_or(u64::MAX);
+    let reserved = DESCRIPTORS_RESERVED.saturating_add(lanes.saturating_mul(DESCRIPTORS_A_LANE));
+    let given = rlimit::increase_nofile_limit(wanted.saturating_add(reserved))
         .map_err(|error| Failure::Failed(format!("no limit of file descriptors: {error}")))?;
-    let connections = given.saturating_sub(DESCRIPTORS_RESERVED).min(wanted);
+    let connections = given.saturating_sub(reserved).min(wanted);
     if connections == 0 {
-        let needed = DESCRIPTORS_RESERVED.saturating_add(1);
+        let needed = reserved.saturating_add(1);
         return Err(Failure::Failed(format!(
             "the system gives {given} file descriptors, {needed} are needed; raise `ulimit -n`"
         )));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::clock;
 use crate::exchange::units::Sequence;
@@ -24,6 +24,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const RETRY_AFTER_LONGEST: Duration = Duration::from_mins(1);
 /// Tries when the server ends: a full disk must not keep it from ending.
 const LAST_TRIES: u32 = 3;
+/// How long the rest of a journal that has ended is copied, so that a process that was told to stop
+/// does.
+const ENDING_MAX: Duration = Duration::from_secs(10);
 /// How often the log says how far it is, while that changes.
 const TELL_EVERY: Duration = Duration::from_mins(1);
 
@@ -80,6 +83,8 @@ pub struct Archiver {
     board: Arc<ArchiveBoard>,
     /// Disconnected once the journal has ended.
     ended: Receiver<()>,
+    /// Until when the rest of an ended journal is copied.
+    until: Option<Instant>,
     told: (Instant, Sequence),
 }
 
@@ -92,7 +97,7 @@ impl Archiver {
         ended: Receiver<()>,
     ) -> Archiver {
         let told = (Instant::now(), archive.head().sequence);
-        Archiver { archive, journal, board, ended, told }
+        Archiver { archive, journal, board, ended, until: None, told }
     }
 
     /// Copies until the journal has ended, then the rest of it.
@@ -114,7 +119,7 @@ impl Archiver {
             }
         }
         for remaining in (0..LAST_TRIES).rev() {
-            if self.catch_up() || remaining == 0 {
+            if self.catch_up() || remaining == 0 || self.is_over() {
                 break;
             }
             std::thread::sleep(RETRY_AFTER);
@@ -130,6 +135,9 @@ impl Archiver {
     /// Archives everything there is by now; whether that went well.
     fn catch_up(&mut self) -> bool {
         while self.archive.head().sequence < self.journal.head().sequence {
+            if self.is_over() {
+                return false;
+            }
             if let Err(error) = self.archive_some() {
                 self.board.failed();
                 let ArchiveStatus { archived, behind, failures } = self.board.status();
@@ -141,6 +149,15 @@ impl Archiver {
             }
         }
         true
+    }
+
+    /// Whether the journal ended too long ago to copy more of it: a process that was told to stop
+    /// must. The next start goes on.
+    fn is_over(&mut self) -> bool {
+        if self.until.is_none() && self.ended.try_recv() == Err(TryRecvError::Disconnected) {
+            self.until = Some(Instant::now() + ENDING_MAX);
+        }
+        self.until.is_some_and(|until| until <= Instant::now())
     }
 
     /// Archives the next blocks, as many as one member takes.

@@ -16,8 +16,8 @@ const FILE_CLOCK_STEP_MAX: Duration = Duration::from_millis(20);
 
 /// The folder of the files that sled never syncs; it must stay empty.
 ///
-/// It is watched by its time of change, because listing it takes a file descriptor: a server whose
-/// clients hold them all must still be able to journal.
+/// It is watched by the time at which its entries changed, because listing it takes a file
+/// descriptor: a server whose clients hold them all must still be able to journal.
 #[derive(Debug)]
 pub(super) struct BlobFolder {
     path: PathBuf,
@@ -52,7 +52,8 @@ impl BlobFolder {
 
 /// When a folder last got or lost an entry.
 fn changed_at(folder: &Path) -> io::Result<(i64, i64)> {
-    fs::metadata(folder).map(|folder| (folder.ctime(), folder.ctime_nsec()))
+    // Not its time of change, which comes with a new owner or mode too.
+    fs::metadata(folder).map(|folder| (folder.mtime(), folder.mtime_nsec()))
 }
 
 /// Whether a directory holds anything; one that is not there does not.

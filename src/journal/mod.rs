@@ -25,7 +25,9 @@ mod sled_log;
 pub mod sled;
 pub mod snapshot;
 pub mod store;
+mod store_copy;
 mod tree;
+mod unreadable;
 mod wal;
 
 use std::ops::Deref;

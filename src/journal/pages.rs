@@ -38,6 +38,9 @@ const FORM_BYTES: u64 = FORM.len() as u64;
 /// Bytes of a page that are spoiled once another stands for it: for a checksum of as many bits
 /// there is no change of so few that it would not see.
 const SPOILED: [u8; 4] = [0xFF; 4];
+/// Groups of places that sled is given before they are taken to disk: while more wait it would free
+/// and fill segments whose successors are not there yet, and a power cut could leave neither.
+const GROUPS_SYNCED_TOGETHER: usize = 512;
 /// sled's tree that says where pages are.
 const TREE: &str = "places";
 /// sled's tree of what is vouched for.
@@ -401,7 +404,8 @@ impl Open {
     fn lead_to(&self, new: &Places) -> Result<Vec<Place>, StoreError> {
         self.sync_pages()?;
         let (mut new, mut before) = (new.iter().peekable(), Vec::new());
-        while let Some((name, _)) = new.peek() {
+        for groups in 1_usize.. {
+            let Some((name, _)) = new.peek() else { break };
             let home = places::home(name).0;
             let mut group = self.group(&home)?;
             while let Some((name, place)) = new.next_if(|(name, _)| places::home(name).0 == home) {
@@ -410,10 +414,18 @@ impl Open {
             }
             let bytes = group.encode();
             caught(Step::Put, || self.places.insert(home, bytes).map(drop))?;
+            if groups.is_multiple_of(GROUPS_SYNCED_TOGETHER) {
+                self.sync_places()?;
+            }
         }
-        caught(Step::Flush, || self.places.flush().map(drop))?;
-        self.places_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))?;
+        self.sync_places()?;
         Ok(before)
+    }
+
+    /// Returns once what sled was given is on disk.
+    fn sync_places(&self) -> Result<(), StoreError> {
+        caught(Step::Flush, || self.places.flush().map(drop))?;
+        self.places_file.sync_data().map_err(|error| StoreError::new(Step::Sync, error))
     }
 
     /// Has whoever is led to these places find that nothing stands there.

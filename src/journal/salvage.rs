@@ -18,6 +18,7 @@ use super::portable;
 use super::scrape::{SoundBlocks, scrape_file};
 use super::sled::{LOCK_FILE, MARKER_FILE, STORE_DIR, WAL_FILE, WITNESS_FILE, newest_witness};
 use super::store::BlockSource;
+use super::store_copy::store_copy;
 use super::tree::Sled;
 use super::wal;
 use super::{Durable, JournalError};
@@ -168,16 +169,19 @@ impl Salvage {
                     held.push(InFile { file, offset, bytes, last, hash, previous });
                 }
             });
-            if let Err(error) = scraped
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                faults.push(format!("{}: {error}", path.display()));
+            match scraped {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => faults.push(format!("{}: {error}", path.display())),
+                Ok(0) => {}
+                Ok(lost) => faults.push(unreadable(path, lost)),
             }
         }
-        let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)?;
-        let log = wal::read(&data.join(WAL_FILE)).unwrap_or_else(|error| {
+        let store = store_copy(&data.join(STORE_DIR), scratch, &mut faults)
+            .map_err(|(path, error)| failed(&path, error))?;
+        // What of it cannot be read was told of above.
+        let (log, _) = wal::read_damaged(&data.join(WAL_FILE)).unwrap_or_else(|error| {
             faults.push(format!("{WAL_FILE}: {error}"));
-            Vec::new()
+            Default::default()
         });
         let marker = marker(&data.join(MARKER_FILE), &mut faults);
         let witness = witness(&data.join(WITNESS_FILE), &mut faults);
@@ -438,40 +442,6 @@ fn not_in_use(data: &Path) -> Result<Option<File>, SalvageError> {
     }
 }
 
-/// Opens sled on a copy; without its snapshots, which it can do without, if it does not open with
-/// them.
-fn store_copy(
-    store: &Path,
-    scratch: &Path,
-    faults: &mut Vec<String>,
-) -> Result<Option<Sled>, SalvageError> {
-    if !store.join(DATABASE).exists() {
-        faults.push(format!("{} is gone", store.display()));
-        return Ok(None);
-    }
-    for (attempt, with_snapshots) in [("1", true), ("2", false)] {
-        let copy = scratch.join(attempt);
-        copy_files(store, &copy, with_snapshots).map_err(|error| failed(&copy, error))?;
-        match Sled::open(&copy) {
-            Ok(sled) => return Ok(Some(sled)),
-            Err(error) => faults.push(format!("sled: {error}")),
-        }
-    }
-    Ok(None)
-}
-
-fn copy_files(from: &Path, to: &Path, with_snapshots: bool) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let snapshot = entry.file_name().to_string_lossy().starts_with("snap.");
-        if entry.file_type()?.is_file() && (with_snapshots || !snapshot) {
-            fs::copy(entry.path(), to.join(entry.file_name()))?;
-        }
-    }
-    Ok(())
-}
-
 fn marker(path: &Path, faults: &mut Vec<String>) -> Option<Marker> {
     let read = fs::read(path).map(|bytes| Marker::decode(&bytes));
     match &read {
@@ -490,6 +460,10 @@ fn witness(path: &Path, faults: &mut Vec<String>) -> Option<Witness> {
         Err(error) => faults.push(format!("{}: {error}", path.display())),
     }
     read.ok().flatten()
+}
+
+fn unreadable(path: &Path, bytes: usize) -> String {
+    format!("{}: {bytes} bytes cannot be read", path.display())
 }
 
 fn failed(path: &Path, error: io::Error) -> SalvageError {

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem::Finder;
@@ -13,6 +12,7 @@ use super::block::{self, BLOCK_BYTES_MAX, Block, MAGIC, RawBlock};
 use super::member::{
     MEMBER_HEADER_BYTES, MEMBER_START, MemberFault, MemberHeader, Members, UnpackError,
 };
+use super::unreadable::read_around;
 
 /// Bytes looked through at a time.
 const WINDOW_BYTES: usize = 4 << 20;
@@ -57,22 +57,24 @@ pub fn sound_blocks(bytes: &[u8], last: bool) -> (Vec<Scraped>, usize) {
     }
 }
 
-/// Tells of every sound block in a file, wherever it begins.
-pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result<()> {
+/// Tells of every sound block in a file, wherever it begins. Gives how many bytes could not be
+/// read.
+pub fn scrape_file(path: &Path, mut found: impl FnMut(u64, Block)) -> io::Result<usize> {
     let file = File::open(path)?;
-    let (mut window, mut begin) = (Vec::new(), 0_u64);
+    let (mut window, mut begin, mut lost) = (Vec::new(), 0_u64, 0_usize);
     loop {
         let held = window.len();
         window.resize(held.saturating_add(WINDOW_BYTES), 0);
         let offset = begin.saturating_add(wide(held));
-        let read = file.read_at(window.get_mut(held..).unwrap_or_default(), offset)?;
+        let (read, zeros) = read_around(&file, window.get_mut(held..).unwrap_or_default(), offset);
+        lost = lost.saturating_add(zeros);
         window.truncate(held.saturating_add(read));
         let (blocks, done) = sound_blocks(&window, read == 0);
         for Scraped { block, offset } in blocks {
             found(begin.saturating_add(wide(offset)), block);
         }
         if read == 0 {
-            return Ok(());
+            return Ok(lost);
         }
         window.drain(..done.min(window.len()));
         begin = begin.saturating_add(wide(done));
@@ -162,7 +164,11 @@ impl Damaged {
     fn bytes(&self, offset: u64, count: usize) -> io::Result<Vec<u8>> {
         let there = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; count.min(there)];
-        self.file.read_exact_at(&mut bytes, offset)?;
+        // What cannot be read is of no sound block or member, and told of as such.
+        let (filled, _) = read_around(&self.file, &mut bytes, offset);
+        if filled < bytes.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         Ok(bytes)
     }
 

@@ -16,12 +16,13 @@ use super::block::RawBlock;
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::portable;
 use super::recovery::Reason;
+use super::scrape::scrape_file;
 use super::settling::{Settler, Settling};
 use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, StoredJournal,
 };
-use super::tree::{SEGMENT_BYTES, Sled};
+use super::tree::{DATABASE_FILE, SEGMENT_BYTES, Sled};
 use super::wal::{self, Wal};
 use crate::exchange::units::Sequence;
 
@@ -158,8 +159,8 @@ impl SledStore {
             // that, or is killed, may have had the only word of it.
             File::create(&unsettled).map_err(at(&unsettled))?;
         }
-        let sled = Sled::open(&dir).map_err(|error| unopened(&dir, &error))?;
-        let file = File::open(&database).map_err(at(&database))?;
+        let unused = !complete && newest.is_empty();
+        let (sled, file) = if unused { open_unused(&dir) } else { open_sled(&dir) }?;
         if !newest.is_empty() {
             sled.take_over(&newest, stored)?;
         }
@@ -327,6 +328,34 @@ impl BlockStore for SledStore {
 
 pub(super) fn opening(error: io::Error) -> OpenError {
     StoreError::new(Step::Open, error).into()
+}
+
+/// Opens sled, and its file.
+fn open_sled(dir: &Path) -> Result<(Sled, File), OpenError> {
+    let (sled, database) = (Sled::open(dir), dir.join(DATABASE_FILE));
+    let sled = sled.map_err(|error| unopened(dir, &error))?;
+    Ok((sled, File::open(&database).map_err(at(&database))?))
+}
+
+/// The same where neither a marker nor a log is there. If there is no block either, nothing was
+/// ever acknowledged, and what sled does not open is what a power cut left of the first start.
+fn open_unused(dir: &Path) -> Result<(Sled, File), OpenError> {
+    let opened = open_sled(dir);
+    if opened.is_ok() || holds_a_block(&dir.join(DATABASE_FILE))? {
+        return opened;
+    }
+    fs::remove_dir_all(dir).map_err(at(dir))?;
+    open_sled(dir)
+}
+
+/// Whether a sound block stands anywhere in a file, or bytes of it cannot be read.
+fn holds_a_block(path: &Path) -> Result<bool, StoreError> {
+    let mut found = false;
+    match scrape_file(path, |_, _| found = true) {
+        Ok(lost) => Ok(found || lost > 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::new(Step::Open, error)),
+    }
 }
 
 /// The same of sled's folder, in which nothing is kept but what can be salvaged.

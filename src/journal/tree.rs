@@ -30,7 +30,7 @@ const LOCK_TRY_EVERY: Duration = Duration::from_millis(10);
 /// sled's tree that holds the blocks.
 const TREE: &str = "blocks";
 /// sled's data file.
-const DATABASE_FILE: &str = "db";
+pub(super) const DATABASE_FILE: &str = "db";
 /// sled's settings.
 const SETTINGS_FILE: &str = "conf";
 /// How the names of sled's snapshots begin, which it takes when it opens.
@@ -260,6 +260,9 @@ pub(super) struct Shape {
 /// Opens a database of sled's. The data directory's lock is ours by now, so whoever still holds
 /// sled's own is a store that is just being dropped: it lets go a moment after its owner.
 pub(super) fn open_db(dir: &Path, shape: Shape) -> Result<sled::Db, StoreError> {
+    // Where the system gives sled no thread it waits for one for ever.
+    let given = thread::Builder::new().spawn(|| ()).map(|thread| drop(thread.join()));
+    given.map_err(|error| StoreError::of(Step::Open, &error, &error))?;
     let mut tries = LOCK_TRIES_MAX;
     let config = sled::Config::new()
         .path(dir)

@@ -17,6 +17,7 @@ use super::block::{self, Block, MAGIC, RawBlock};
 use super::marker::Witness;
 use super::scrape::scrape_file;
 use super::sectors::{SECTOR_BYTES, Sectors};
+use super::unreadable::copy_around;
 use crate::exchange::units::Sequence;
 
 /// Bytes of a half: some thousands of orders. The store takes them to disk while they come, and has
@@ -139,11 +140,29 @@ impl Wal {
 /// # Errors
 /// The system's.
 pub fn read(path: &Path) -> io::Result<Vec<Block>> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+    match fs::read(path) {
+        Ok(bytes) => Ok(chains(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same of a log some sectors of which cannot be read; and how many bytes could not.
+///
+/// # Errors
+/// The system's.
+pub(super) fn read_damaged(path: &Path) -> io::Result<(Vec<Block>, u64)> {
+    let mut bytes = Vec::new();
+    let lost = match File::open(path) {
+        Ok(file) => copy_around(&file, &mut bytes)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
+    Ok((chains(&bytes), lost))
+}
+
+/// The blocks in a log's bytes.
+fn chains(bytes: &[u8]) -> Vec<Block> {
     let (one, other) = bytes.split_at(bytes.len().min(HALF_BYTES));
     let (mut older, mut newer) = (chain(one), chain(other));
     if older.last().map(Block::last) > newer.last().map(Block::last) {
@@ -156,10 +175,10 @@ pub fn read(path: &Path) -> io::Result<Vec<Block>> {
         (None | Some(_), None) | (None, Some(_)) => false,
     };
     if !meet {
-        return Ok(newer);
+        return newer;
     }
     older.append(&mut newer);
-    Ok(older)
+    older
 }
 
 /// The sound blocks at the beginning of `bytes`, each of which follows the one before it.
@@ -190,6 +209,7 @@ pub fn first_behind(path: &Path, record: Sequence) -> io::Result<Option<Sequence
     });
     match scraped {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(lost) if lost > 0 => Err(io::Error::other(format!("{lost} bytes cannot be read"))),
         _ => Ok(first),
     }
 }

@@ -1,0 +1,47 @@
+//! A copy of sled's files that may be opened without a change to them, made around what of them
+//! cannot be read.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::tree::{DATABASE_FILE, Sled};
+use super::unreadable::copy_around;
+
+/// Opens sled on a copy; without its snapshots, which it can do without, if it does not open with
+/// them.
+///
+/// # Errors
+/// The copy at this path cannot be made.
+pub(super) fn store_copy(
+    store: &Path,
+    scratch: &Path,
+    faults: &mut Vec<String>,
+) -> Result<Option<Sled>, (PathBuf, io::Error)> {
+    if !store.join(DATABASE_FILE).exists() {
+        faults.push(format!("{} is gone", store.display()));
+        return Ok(None);
+    }
+    for (attempt, with_snapshots) in [("1", true), ("2", false)] {
+        let copy = scratch.join(attempt);
+        copy_files(store, &copy, with_snapshots).map_err(|error| (copy.clone(), error))?;
+        match Sled::open(&copy) {
+            Ok(sled) => return Ok(Some(sled)),
+            Err(error) => faults.push(format!("sled: {error}")),
+        }
+    }
+    Ok(None)
+}
+
+fn copy_files(from: &Path, to: &Path, with_snapshots: bool) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let snapshot = entry.file_name().to_string_lossy().starts_with("snap.");
+        if entry.file_type()?.is_file() && (with_snapshots || !snapshot) {
+            let mut copy = File::create(to.join(entry.file_name()))?;
+            copy_around(&File::open(entry.path())?, &mut copy)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Reading a file some sectors of which cannot be read any more: all that can be is read, and zeros
+//! stand for the rest. For whoever salvages; anybody else takes an error for an error.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+
+/// What a drive loses at once, or a multiple of it.
+const SECTOR_BYTES: u64 = 4096;
+/// Bytes copied at a time.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// What can be read at an offset.
+pub(super) trait ReadAt {
+    /// Reads some bytes; none at the end.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl ReadAt for File {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
+    }
+}
+
+/// Fills `bytes` from `offset` on, as far as the file goes. Gives how many there are, and how many
+/// of those could not be read and are zeros.
+pub(super) fn read_around(file: &impl ReadAt, bytes: &mut [u8], offset: u64) -> (usize, usize) {
+    let (mut filled, mut lost) = (0, 0);
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        let at = offset.saturating_add(filled as u64);
+        match file.read_at(rest, at) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => {
+                // The sector's own error, or that of one behind it in a long reading.
+                let left = SECTOR_BYTES - at % SECTOR_BYTES;
+                let sector = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                let Some(sector) = rest.get_mut(..sector) else { break };
+                match file.read_at(sector, at) {
+                    Ok(0) => break,
+                    Ok(count) => filled += count,
+                    Err(_) => {
+                        sector.fill(0);
+                        filled += sector.len();
+                        lost += sector.len();
+                    }
+                }
+            }
+        }
+    }
+    (filled, lost)
+}
+
+/// Copies a file of this length. Gives how many bytes could not be read and are zeros in the copy.
+///
+/// # Errors
+/// The copy cannot be written.
+pub(super) fn copy_around(from: &File, to: &mut impl Write) -> io::Result<u64> {
+    let length = from.metadata()?.len();
+    let (mut piece, mut offset, mut lost) = (vec![0; COPIED_BYTES], 0, 0);
+    while offset < length {
+        // A file that ends in sectors that cannot be read ends there all the same.
+        let wanted = usize::try_from(length - offset).unwrap_or(COPIED_BYTES).min(COPIED_BYTES);
+        let Some(piece) = piece.get_mut(..wanted) else { break };
+        let (filled, zeros) = read_around(from, piece, offset);
+        if filled == 0 {
+            break;
+        }
+        to.write_all(piece.get(..filled).unwrap_or_default())?;
+        offset += filled as u64;
+        lost += zeros as u64;
+    }
+    Ok(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A file of which some sectors cannot be read: a reading that begins before one ends there, or
+    /// fails as a whole.
+    struct Damaged {
+        bytes: Vec<u8>,
+        bad: Vec<u64>,
+        fails_whole: bool,
+    }
+
+    impl ReadAt for Damaged {
+        fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+            let start = usize::try_from(offset).unwrap().min(self.bytes.len());
+            let mut count = bytes.len().min(self.bytes.len() - start);
+            let first = self.bad.iter().filter(|bad| (**bad + 1) * SECTOR_BYTES > offset).min();
+            if let Some(bad) = first {
+                let good = (bad * SECTOR_BYTES).saturating_sub(offset);
+                if (good as usize) < count {
+                    if good == 0 || self.fails_whole {
+                        return Err(io::Error::other("a bad sector"));
+                    }
+                    count = good as usize;
+                }
+            }
+            bytes[..count].copy_from_slice(&self.bytes[start..start + count]);
+            Ok(count)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_but_the_bad_sectors_is_read(
+            length in 0..60_000_usize,
+            bad in prop::collection::btree_set(0..16_u64, 0..4),
+            (offset, wanted) in (0..70_000_usize, 0..70_000_usize),
+            fails_whole: bool,
+        ) {
+            let bytes: Vec<u8> = (0..length).map(|at| (at % 250) as u8 + 1).collect();
+            let bad: Vec<u64> = bad.into_iter().collect();
+            let is_bad = |at: &usize| bad.contains(&(*at as u64 / SECTOR_BYTES));
+            // Where a file ends that ends within a bad sector, reading does not tell.
+            let left = length.saturating_sub(offset);
+            let wanted = if is_bad(&length) { wanted.min(left) } else { wanted };
+            let from = offset.min(length);
+            let there = from..offset.saturating_add(wanted).clamp(from, length);
+            let expected: Vec<u8> =
+                there.clone().map(|at| if is_bad(&at) { 0 } else { bytes[at] }).collect();
+            let lost = there.filter(is_bad).count();
+            let file = Damaged { bytes, bad: bad.clone(), fails_whole };
+            let mut read = vec![9; wanted];
+            let (filled, zeros) = read_around(&file, &mut read, offset as u64);
+            prop_assert_eq!(&read[..filled], &expected[..]);
+            prop_assert_eq!(zeros, lost);
+        }
+    }
+}
