@@ -2,7 +2,7 @@
 
 use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
-use super::glance::Glance;
+use super::glance::LazyView;
 use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
 use super::orders::{
@@ -284,7 +284,7 @@ fn resolved(
     call: &Call,
     operations: Vec<Result<Operation, Problem>>,
 ) -> Vec<Result<Resolved, Problem>> {
-    let (glance, mut likely) = (Glance::of(call), None);
+    let (glance, mut likely) = (LazyView::of(call), None);
     let mut resolve = |operation| match operation {
         Operation::Place(order) => order.resolve_like(&mut likely, &glance).map(Resolved::Place),
         Operation::Cancel(id) => Ok(match own_open_order(&glance, id) {

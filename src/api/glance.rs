@@ -11,16 +11,16 @@ use crate::exchange::ids::{MarketId, MarketNo, UserId, UserNo};
 use crate::projection::ReadModel;
 
 /// One request's glance.
-pub struct Glance<'a> {
+pub struct LazyView<'a> {
     call: &'a Call,
     /// Held from the first look on: whoever folds waits for that.
     view: OnceCell<RwLockReadGuard<'a, ReadModel>>,
 }
 
-impl<'a> Glance<'a> {
+impl<'a> LazyView<'a> {
     /// One that has not been taken yet.
-    pub const fn of(call: &'a Call) -> Glance<'a> {
-        Glance { call, view: OnceCell::new() }
+    pub const fn of(call: &'a Call) -> LazyView<'a> {
+        LazyView { call, view: OnceCell::new() }
     }
 
     /// Who asks.

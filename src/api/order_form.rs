@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::form::{Faults, Fields};
-use super::glance::Glance;
+use super::glance::LazyView;
 use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};
@@ -72,7 +72,7 @@ impl OrderForm {
 
     /// The order in the exchange's own terms, as the caller's. A market that is not public is none;
     /// whether it is active is the exchange's to judge.
-    pub fn resolve(self, glance: &Glance<'_>) -> Result<PlaceOrder, Problem> {
+    pub fn resolve(self, glance: &LazyView<'_>) -> Result<PlaceOrder, Problem> {
         self.resolve_like(&mut None, glance)
     }
 
@@ -81,7 +81,7 @@ impl OrderForm {
     pub fn resolve_like(
         self,
         likely: &mut Option<(MarketId, MarketNo)>,
-        glance: &Glance<'_>,
+        glance: &LazyView<'_>,
     ) -> Result<PlaceOrder, Problem> {
         let market = match *likely {
             Some((id, market)) if id == self.market => market,
@@ -156,7 +156,7 @@ impl Options {
 
 /// The trader that an order copies; a refusal says that it is this one who is unknown, and not
 /// whoever asks.
-fn copied(glance: &Glance<'_>, trader: UserId) -> Result<UserNo, Problem> {
+fn copied(glance: &LazyView<'_>, trader: UserId) -> Result<UserNo, Problem> {
     let detail = "no user has the id in copyFromTraderId";
     glance.user_no(trader).map_err(|problem| Problem { detail: detail.into(), ..problem })
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
-use super::glance::Glance;
+use super::glance::LazyView;
 use super::order_form::OrderForm;
 use super::page::{Above, PageRule};
 use super::parse::{self, Fault};
@@ -41,7 +41,7 @@ const ORDERS_PAGE: PageRule = PageRule { standard: 50, max: 1000, above: Above::
 /// only for what was answered before.
 pub async fn place(call: Call) -> Result<Reply, Problem> {
     let (form, dry_run) = OrderForm::read(&call)?;
-    let terms = form.resolve(&Glance::of(&call))?;
+    let terms = form.resolve(&LazyView::of(&call))?;
     if dry_run {
         return trials::place(&call, terms).await;
     }
@@ -350,7 +350,7 @@ pub fn own_order(call: &Call, id: OrderId) -> Result<OrderNo, Problem> {
 
 /// The same of an order that stands, looked for with others. What has ended is not found so: that
 /// would copy much of its owner's history while everybody waits.
-pub fn own_open_order(glance: &Glance<'_>, id: OrderId) -> Option<OrderNo> {
+pub fn own_open_order(glance: &LazyView<'_>, id: OrderId) -> Option<OrderNo> {
     let row = glance.view().orders.open_order_of(glance.caller(), number(id));
     row.filter(|row| row.id() == id).map(|row| row.no)
 }
