@@ -63,7 +63,7 @@ class Server:
         for task in os.listdir(tasks):
             try:
                 with open(f"{tasks}/{task}/comm", encoding="ascii") as name:
-                    lane = re.fullmatch(r"lane-(\d+)\n", name.read())
+                    lane = re.fullmatch(r"worker-(\d+)\n", name.read())
             except (FileNotFoundError, ProcessLookupError):
                 # Other threads come and go.
                 continue

@@ -62,7 +62,7 @@ fn market() -> MarketDraft {
 }
 
 fn venue() -> Venue {
-    let (exchange, model) = (Exchange::new(), ReadModel::on(&History::nowhere()));
+    let (exchange, model) = (Exchange::new(), ReadModel::on(&History::discarding()));
     let mut venue = Venue { exchange, model, drawn: 0x9E37_79B9_7F4A_7C15 };
     venue.ask(Command::OpenVenue(Rules::current()));
     for user in 0..USERS {
@@ -107,7 +107,7 @@ fn images(c: &mut Criterion) {
             model.write_image(&mut written)
         });
     });
-    let history = History::nowhere();
+    let history = History::discarding();
     group.bench_function("read", |b| {
         b.iter_with_large_drop(|| {
             ReadModel::read_image(&mut &image[..], &history).expect("an image")

@@ -18,7 +18,7 @@ use openoutcry::flow::{Flow, sample};
 use openoutcry::journal::Journal;
 use openoutcry::journal::block::{Block, BlockBuilder, Head, RawBlock};
 use openoutcry::journal::replay::ahead::reading_ahead;
-use openoutcry::journal::replay::sealer::Sealer;
+use openoutcry::journal::replay::hasher_thread::HasherThread;
 use openoutcry::journal::replay::{self, Replayer};
 use openoutcry::journal::sled::SledJournal;
 
@@ -156,7 +156,7 @@ fn replaying(c: &mut Criterion) {
     });
     group.bench_function("the same, reading and hashing on threads beside", |b| {
         b.iter(|| {
-            let sealer = Sealer::start(Results::NONE).expect("a thread");
+            let sealer = HasherThread::start(Results::NONE).expect("a thread");
             let mut replayer = Replayer::new().sealed_by(sealer);
             let head = reading_ahead(journal.read(Sequence::ZERO.next()), |blocks| {
                 replay::replay(blocks, &mut replayer, |_, _| {})

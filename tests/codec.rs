@@ -4,7 +4,7 @@
 
 mod records;
 
-use openoutcry::exchange::command::{Asked, BodyHash, Command, Once, Record};
+use openoutcry::exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
 use openoutcry::exchange::ids::{Token, UserNo};
 use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::rules::Rules;
@@ -17,8 +17,8 @@ use openoutcry::journal::record::{self, EncodeError, RECORD_BYTES_MAX, RecordErr
 use proptest::prelude::*;
 use records::{asked, block_after, chain, largest_block, time};
 
-fn encoded(asked: impl Into<Asked>, time: TimeMs) -> Vec<u8> {
-    let Asked { once, command } = asked.into();
+fn encoded(asked: impl Into<KeyedCommand>, time: TimeMs) -> Vec<u8> {
+    let KeyedCommand { once, command } = asked.into();
     let mut bytes = Vec::new();
     record::encode(&command, once.as_deref(), time, &mut bytes, RECORD_BYTES_MAX).unwrap();
     bytes
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn every_command_is_read_as_written(asked in asked(), time in time()) {
         let bytes = encoded(asked.clone(), time);
-        let Asked { once, command } = asked;
+        let KeyedCommand { once, command } = asked;
         let sequence = Sequence::new(9);
         let read = decode(&bytes, sequence);
         prop_assert_eq!(read, Ok((Record { sequence, time, once, command }, bytes.len())));
@@ -90,7 +90,7 @@ proptest! {
         }
         if let Ok((read, taken)) = decode(&bytes, Sequence::new(1)) {
             let Record { time, once, command, .. } = read;
-            prop_assert_eq!(encoded(Asked { once, command }, time), &bytes[..taken]);
+            prop_assert_eq!(encoded(KeyedCommand { once, command }, time), &bytes[..taken]);
         }
     }
 
@@ -189,8 +189,9 @@ fn values_out_of_range_are_neither_written_nor_read() {
 #[test]
 fn names_that_are_none_are_not_read() {
     let token = |text: &str| Token::new(text).unwrap();
-    let once = Once { caller: UserNo(1), key: token("k"), part: 0, body: BodyHash([0; 32]) };
-    let asked = Asked { once: Some(Box::new(once)), command: Command::AdvanceClock };
+    let once =
+        IdempotencyKey { caller: UserNo(1), key: token("k"), part: 0, body: BodyHash([0; 32]) };
+    let asked = KeyedCommand { once: Some(Box::new(once)), command: Command::AdvanceClock };
     let bytes = encoded(asked, TimeMs::default());
     // After the head, the caller and the key's length.
     let place = 16 + 4 + 8;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use openoutcry::engine::halt::HaltReason;
-use openoutcry::engine::past::Moment;
+use openoutcry::engine::past::{Moment, Rebuilt};
 use openoutcry::engine::pending::{Answer, Refusal};
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX, clock};
@@ -167,7 +167,7 @@ async fn what_was_at_a_moment_waits_for_the_block_that_is_being_written() {
     tokio::time::sleep(Duration::from_millis(30)).await;
     let moment = Moment::Until(clock::now());
     let past = engine.past().clone();
-    let asked = tokio::spawn(async move { past.ask(moment, |found| found.sequence()).await });
+    let asked = tokio::spawn(async move { past.ask(moment, Rebuilt::sequence).await });
     tokio::time::sleep(Duration::from_millis(30)).await;
     assert!(!asked.is_finished(), "the block may be of this moment");
     store.shut_gate(false);

@@ -14,8 +14,8 @@ use std::{env, fs};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::{Localized, Outcome};
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, Once, PlaceOrder, Record, Role, SelfTradePrevention, Side,
-    TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::effect::{Effect, Party};
 use openoutcry::exchange::fees::FeeRate;
@@ -170,7 +170,7 @@ fn by_table(rows: &[Row], body: &mut &[u8]) -> Value {
 }
 
 /// The key of a record, under the page's names.
-fn once_fields(once: Option<&Once>) -> Value {
+fn once_fields(once: Option<&IdempotencyKey>) -> Value {
     once.map_or(Value::Null, |once| {
         json!({ "caller": once.caller.0, "key": once.key.to_string(), "part": once.part,
             "body": data_encoding::HEXLOWER.encode(&once.body.0) })
@@ -399,7 +399,7 @@ fn every_record_is_read_by_the_pages_table() {
     let mut met = BTreeMap::new();
     let mut runner = TestRunner::deterministic();
     for _ in 0..3_000 {
-        let Asked { once, command } = asked().new_tree(&mut runner).unwrap().current();
+        let KeyedCommand { once, command } = asked().new_tree(&mut runner).unwrap().current();
         let (mut bytes, time) = (Vec::new(), TimeMs::default());
         let max = record::RECORD_BYTES_MAX;
         record::encode(&command, once.as_deref(), time, &mut bytes, max).unwrap();
@@ -592,8 +592,8 @@ fn example() -> Vec<Block> {
         client_order_id: Token::new("s-1").map(Box::new),
     });
     let (caller, key) = (UserNo(0), Token::new("2f1c").unwrap());
-    let once = Some(Box::new(Once { caller, key, part: 0, body: BodyHash([7; 32]) }));
-    let orders = vec![Asked { once, command: order }, Command::AdvanceClock.into()];
+    let once = Some(Box::new(IdempotencyKey { caller, key, part: 0, body: BodyHash([7; 32]) }));
+    let orders = vec![KeyedCommand { once, command: order }, Command::AdvanceClock.into()];
     let second = block_with(&first.head(), time(1_700_000_000_250), orders, log.seal());
     vec![first, second]
 }
@@ -670,8 +670,10 @@ fn the_example_is_decoded_and_encoded_to_the_same_bytes() {
         let block = RawBlock::new(bytes.to_vec()).decode().unwrap();
         assert_eq!(block, expected);
         block.follows(&head).unwrap();
-        let asked =
-            |record: &Record| Asked { once: record.once.clone(), command: record.command.clone() };
+        let asked = |record: &Record| KeyedCommand {
+            once: record.once.clone(),
+            command: record.command.clone(),
+        };
         let commands = block.records().iter().map(asked).collect();
         let again = block_with(&head, block.records()[0].time, commands, block.recorded());
         assert_eq!(again.bytes(), bytes);

@@ -14,7 +14,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Asked, Command, Record};
+use openoutcry::exchange::command::{Command, KeyedCommand, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::MarketNo;
 use openoutcry::exchange::image::coding::BadImage;
@@ -55,8 +55,8 @@ impl Venue {
         self.ask(commands::asked(&self.twin, step, self.now))
     }
 
-    fn ask(&mut self, asked: impl Into<Asked>) -> (Record, Vec<Effect>) {
-        let Asked { once, command } = asked.into();
+    fn ask(&mut self, asked: impl Into<KeyedCommand>) -> (Record, Vec<Effect>) {
+        let KeyedCommand { once, command } = asked.into();
         let sequence = self.exchange.sequence().next();
         let record = Record { sequence, time: self.now, once, command };
         self.twin.apply(&record);

@@ -359,7 +359,8 @@ fn a_moment_of_which_a_block_is_being_written_is_asked_for_when_that_is_there() 
     let sequence = journal.head().sequence.next();
     let (once, command) = (None, Command::AdvanceClock);
     block.push(Record { sequence, time: stamped, once, command }).unwrap();
-    let block = block.build(Results::NONE).unwrap();
+    let last = journal.read(Sequence::new(1)).last().unwrap().unwrap();
+    let block = block.build(last.recorded()).unwrap();
     let writing = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(60));
         journal.append(block).unwrap();

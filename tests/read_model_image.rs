@@ -62,7 +62,7 @@ fn restored_on(history: &History, bytes: &[u8]) -> Result<ReadModel, BadImage> {
 
 /// A model that is not asked for history.
 fn restored(bytes: &[u8]) -> Result<ReadModel, BadImage> {
-    restored_on(&History::nowhere().paged(ROWS), bytes)
+    restored_on(&History::discarding().paged(ROWS), bytes)
 }
 
 /// What a list has.
@@ -480,7 +480,7 @@ impl Write for Full {
 #[test]
 fn readers_and_writers_may_be_slow_and_may_fail() {
     let bytes = small();
-    let history = History::nowhere().paged(ROWS);
+    let history = History::discarding().paged(ROWS);
     let read = |mut drip: Drip<'_>| ReadModel::read_image(&mut drip, &history);
     let model = read(Drip { bytes: &bytes, fails: false }).unwrap();
     assert_eq!(image(&model), bytes);

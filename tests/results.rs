@@ -28,7 +28,7 @@ use openoutcry::journal::block::{Block, BlockBuilder, Head};
 use openoutcry::journal::marker::Witness;
 use openoutcry::journal::memory::MemoryStore;
 use openoutcry::journal::portable::PortableFile;
-use openoutcry::journal::replay::sealer::Sealer;
+use openoutcry::journal::replay::hasher_thread::HasherThread;
 use openoutcry::journal::replay::{
     RESULTS_LAG_BLOCKS_MAX, ReplayError, ReplayFault, Replayer, replay,
 };
@@ -97,7 +97,7 @@ fn read_beside(blocks: &[Block]) -> Result<(Results, Sequence), ReplayError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = blocks.iter().flat_map(Block::bytes).copied().collect();
     fs::write(file.path(), bytes).unwrap();
-    let mut beside = Replayer::new().sealed_by(Sealer::start(Results::NONE).unwrap());
+    let mut beside = Replayer::new().sealed_by(HasherThread::start(Results::NONE).unwrap());
     replay(PortableFile::open(file.path()).unwrap(), &mut beside, |_, _| {})?;
     let settled = beside.settled()?;
     Ok((settled.results(), settled.confirmed()))

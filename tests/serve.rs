@@ -558,7 +558,7 @@ fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
     let data = tempfile::tempdir().unwrap();
     let lanes = |threads: &[(String, String)]| {
         let (lanes, others): (Vec<_>, Vec<_>) =
-            threads.iter().cloned().partition(|(name, _)| name.starts_with("lane-"));
+            threads.iter().cloned().partition(|(name, _)| name.starts_with("worker-"));
         let mut cores: Vec<_> = lanes.into_iter().map(|(_, cores)| cores).collect();
         cores.sort();
         let all = others[0].1.clone();
@@ -575,7 +575,7 @@ fn lanes_are_held_on_cores_if_asked_for_and_nothing_else_is() {
         server
     };
     let mut command = serve(data.path());
-    command.env("OPENOUTCRY_HOLD_LANES", "1");
+    command.env("OPENOUTCRY_PIN_WORKERS", "1");
     let server = started(command);
     let (held, all) = lanes(&cores(&server));
     // A process that may use only a share of its cores' time has fewer lanes than cores.

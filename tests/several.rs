@@ -6,7 +6,7 @@
 use openoutcry::engine::pending::Refusal;
 use openoutcry::engine::start::{Running, start};
 use openoutcry::engine::{Engine, INTAKE_MAX};
-use openoutcry::exchange::command::{Asked, Command};
+use openoutcry::exchange::command::{Command, KeyedCommand};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::UserNo;
 use openoutcry::exchange::rules::Rules;
@@ -19,7 +19,7 @@ fn create_user(name: &str) -> Command {
     Command::CreateUser { profile_name, profile_pic }
 }
 
-fn deposit(units: usize) -> Asked {
+fn deposit(units: usize) -> KeyedCommand {
     let amount = Money::new(i64::try_from(units).unwrap());
     Command::Deposit { user: UserNo(0), amount }.into()
 }

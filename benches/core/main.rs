@@ -22,9 +22,9 @@ use std::process::Command as Process;
 use std::time::{Duration, Instant};
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::ahead::AHEAD;
 use openoutcry::exchange::command::Record;
 use openoutcry::exchange::effect::Effect;
+use openoutcry::exchange::prefetch::AHEAD;
 use openoutcry::exchange::results::{Results, ResultsLog};
 use openoutcry::exchange::units::Sequence;
 use openoutcry::flow::lines::Source;
@@ -145,7 +145,7 @@ fn on_exchange(
 
 fn apply(exchange: &mut Exchange, records: &[Record], effects: &mut Vec<Effect>) {
     for records in records.chunks(AHEAD) {
-        exchange.look_ahead(records);
+        exchange.prefetch(records);
         for record in records {
             effects.clear();
             exchange.apply(record, effects).expect("it applies");

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use openoutcry::engine::Engine;
 use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::start::{self, Beside, Snapshots};
+use openoutcry::engine::start::{self, Snapshots, Storage};
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::command::Command;
 use openoutcry::exchange::effect::Applied;
@@ -101,7 +101,7 @@ fn run(stage: &str, data: &Path) {
     };
     let history = HistoryStore::open(data).expect("history");
     let with_history = memory_mib("VmRSS:");
-    let beside = Beside { history, snapshots };
+    let beside = Storage { history, snapshots };
     let running = start::start_with(journal, Some(beside)).expect("a start");
     let started = began.elapsed();
     let engine = running.engine();
@@ -163,7 +163,7 @@ fn more(engine: &Engine) {
 fn parts(journal: &SledJournal) {
     let (mut reading, mut applying, mut folding) = (0, 0, 0);
     let mut exchange = Exchange::new();
-    let mut read_model = ReadModel::on(&History::nowhere());
+    let mut read_model = ReadModel::on(&History::discarding());
     let mut effects = Vec::new();
     let mut ends = Vec::new();
     let mut began = Instant::now();

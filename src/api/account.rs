@@ -7,7 +7,7 @@ use super::page::{Above, PageRule};
 use super::parse;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::routes::Lane;
+use super::routes::RequestClass;
 use super::wire::Text;
 use super::wire::account::BalanceJson;
 use super::wire::limits::{ExposureJson, LimitJson, LimitsJson};
@@ -83,9 +83,10 @@ pub fn limits(call: &Call) -> Result<Reply, Problem> {
         Ok((ExposureJson { open: Text(open), limit }, mode, venue_mode))
     })?;
     let of = |lane| {
-        let left = call.behind.keyring.look(&call.caller, lane);
+        let left = call.shared.keyring.look(&call.caller, lane);
         left.map(|(per_second, left)| LimitJson::new(per_second, left))
     };
-    let (reads, writes, cancels) = (of(Lane::Reads), of(Lane::Writes), of(Lane::Cancels));
+    let (reads, writes, cancels) =
+        (of(RequestClass::Reads), of(RequestClass::Writes), of(RequestClass::Cancels));
     Reply::ok(sequence, &LimitsJson { reads, writes, cancels, exposure, mode, venue_mode })
 }

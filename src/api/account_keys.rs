@@ -4,8 +4,8 @@
 use super::admin_keys::{key_label, shown_keys};
 use super::call::Call;
 use super::form::text;
+use super::idempotency;
 use super::keys::{ApiKey, START_KEY_LABEL};
-use super::once;
 use super::parse;
 use super::problem::{Kind, Problem};
 use super::reply::Reply;
@@ -19,7 +19,7 @@ use crate::exchange::reject::Reject;
 use crate::exchange::units::TimeMs;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// Keys of one user in force at once, so that limits per key are limits of somebody. An operator
 /// gives as many as an operator wants.
@@ -34,7 +34,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     call.form().finish(Some(()))?;
     let (sequence, keys) = call.look(|view| {
         let keys = shown_keys(view, call.caller.user);
-        let told = |row: &KeyRow| OwnKeyJson::new(row, call.behind.keyring.last_used(row.no));
+        let told = |row: &KeyRow| OwnKeyJson::new(row, call.shared.keyring.last_used(row.no));
         Ok(KeysJson { keys: keys.into_iter().map(told).collect() })
     })?;
     Reply::list(sequence, keys, "keys", |all| &mut all.keys)
@@ -47,7 +47,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let id = form.finish(id)?;
     let (sequence, key) = call.look(|view| {
         let row = any_key(call, view, id)?;
-        Ok(OwnKeyJson::new(row, call.behind.keyring.last_used(row.no)))
+        Ok(OwnKeyJson::new(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }
@@ -79,7 +79,7 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
         call.submit(Command::RevokeKey { user, key: made }).await?;
         return Err(call.look(|view| Ok(too_many(view)))?.1);
     }
-    call.behind.keyring.share(&call.caller, made);
+    call.shared.keyring.share(&call.caller, made);
     Ok(reply)
 }
 
@@ -118,7 +118,7 @@ pub async fn revoke(call: Call) -> Result<Reply, Problem> {
 /// somebody else took the old one away meanwhile, the new one goes too, as nobody was told it. It
 /// takes no `Idempotency-Key`: asked twice, it finds no key to replace.
 pub async fn rotate(call: Call) -> Result<Reply, Problem> {
-    once::refuse(call.once.as_deref())?;
+    idempotency::refuse(call.once.as_deref())?;
     let mut form = call.form();
     let id = form.path("keyId", parse::key_id);
     let id = form.finish(id)?;
@@ -133,7 +133,7 @@ pub async fn rotate(call: Call) -> Result<Reply, Problem> {
     let Given { reply, made, .. } = give(&call, old.role, old.label.to_string()).await?;
     match call.submit(Command::RevokeKey { user, key: old.no }).await {
         Ok(taken) => {
-            call.behind.keyring.inherit(old.no, made);
+            call.shared.keyring.inherit(old.no, made);
             Ok(Reply { sequence: taken.sequence(), ..reply })
         }
         Err(problem) => {
@@ -156,8 +156,8 @@ struct Given {
 async fn give(call: &Call, role: Role, label: String) -> Result<Given, Problem> {
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let (user, hash) = (call.caller.user, key.hash());
-    let show = move |view: &ReadModel, kept: &Kept| {
-        let Kept::Key(key) = kept else { return None };
+    let show = move |view: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::Key(key) = kept else { return None };
         let in_force = view.accounts.keys_in_force(user).count();
         view.accounts.key(*key).map(|row| (row.id, (row.no, in_force), OwnKeyJson::given(row)))
     };

@@ -20,7 +20,7 @@ use crate::exchange::effect::Applied;
 use crate::exchange::fees::Fees;
 use crate::exchange::ids::{CategoryId, EventId, EventNo, MarketId, MarketNo};
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// `POST /admin/categories`
 pub async fn create_category(call: Call) -> Result<Reply, Problem> {
@@ -29,8 +29,8 @@ pub async fn create_category(call: Call) -> Result<Reply, Problem> {
     let slug = form.field("slug", text(parse::slug));
     let (name, slug) = form.finish(name.zip(slug))?;
     let command = Command::CreateCategory(CategoryDraft { name, slug });
-    let again = |view: &ReadModel, kept: &Kept| {
-        let Kept::Category(category) = kept else { return None };
+    let again = |view: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::Category(category) = kept else { return None };
         view.catalogue.category(*category).map(|row| (row.id, CategoryJson::from(row)))
     };
     let written = call.submit_and_show(command, again).await?;
@@ -45,8 +45,8 @@ pub async fn create_event(call: Call) -> Result<Reply, Problem> {
     let (mut draft, categories) = form.finish(draft)?;
     (_, draft.categories) = call.look(|view| category_nos(view, &categories))?;
     let command = Command::CreateEvent(Box::new(draft));
-    let again = |view: &ReadModel, kept: &Kept| {
-        let Kept::Event(row) = kept else { return None };
+    let again = |view: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::Event(row) = kept else { return None };
         let markets = markets_of(view, row, Drafts::Shown);
         Some((row.id, EventDetailJson::of(view, row, &markets)))
     };
@@ -117,8 +117,11 @@ pub fn shown_market(view: &ReadModel, market: MarketNo) -> Option<(MarketId, Mar
 }
 
 /// A market as it stood when it was created or moved.
-pub fn market_before(view: &ReadModel, kept: &Kept) -> Option<(MarketId, MarketDetailJson)> {
-    let Kept::Market(row, probability) = kept else { return None };
+pub fn market_before(
+    view: &ReadModel,
+    kept: &StoredResponse,
+) -> Option<(MarketId, MarketDetailJson)> {
+    let StoredResponse::Market(row, probability) = kept else { return None };
     Some((row.id, MarketDetailJson::at(view, row, *probability)))
 }
 

@@ -14,7 +14,7 @@ use crate::exchange::ids::{KeyId, UserId, UserNo};
 use crate::exchange::reject::Reject;
 use crate::projection::ReadModel;
 use crate::projection::accounts::KeyRow;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// `GET /admin/users/{userId}/keys`
 pub fn list(call: &Call) -> Result<Reply, Problem> {
@@ -26,7 +26,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let keys = shown_keys(view, user);
         let keys = keys
             .into_iter()
-            .map(|row| KeyJson::new(row, call.behind.keyring.last_used(row.no)))
+            .map(|row| KeyJson::new(row, call.shared.keyring.last_used(row.no)))
             .collect();
         Ok(KeysJson { keys })
     })?;
@@ -49,7 +49,7 @@ pub fn one(call: &Call) -> Result<Reply, Problem> {
     let (user, key) = form.finish(ids)?;
     let (sequence, key) = call.look(|view| {
         let row = key_of(view, user, key)?;
-        Ok(KeyJson::new(row, call.behind.keyring.last_used(row.no)))
+        Ok(KeyJson::new(row, call.shared.keyring.last_used(row.no)))
     })?;
     Reply::ok(sequence, &key)
 }
@@ -65,8 +65,8 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let (_, user) = call.look(|view| user_no(view, id))?;
     let key = ApiKey::draw().map_err(|_| Problem::internal("the system gave no random bytes"))?;
     let command = Command::AddKey { user, role, label, hash: key.hash() };
-    let again = |view: &ReadModel, kept: &Kept| {
-        let Kept::Key(key) = kept else { return None };
+    let again = |view: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::Key(key) = kept else { return None };
         view.accounts.key(*key).map(|row| (row.id, KeyJson::given(row)))
     };
     let written = call.submit_and_show(command, again).await?;

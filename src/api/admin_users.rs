@@ -14,7 +14,7 @@ use crate::exchange::ids::UserNo;
 use crate::exchange::units::Money;
 use crate::projection::ReadModel;
 use crate::projection::accounts::Balance;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// Pages of users.
 const USERS_PAGE: PageRule = PageRule { standard: 20, max: PAGE_CAP, above: Above::Capped };
@@ -60,8 +60,8 @@ pub async fn create(call: Call) -> Result<Reply, Problem> {
     let picture = form.field("profilePic", text(parse::url));
     let (profile_name, profile_pic) = form.finish(name.zip(picture))?;
     let command = Command::CreateUser { profile_name, profile_pic };
-    let again = |_: &ReadModel, kept: &Kept| {
-        let Kept::User(row) = kept else { return None };
+    let again = |_: &ReadModel, kept: &StoredResponse| {
+        let StoredResponse::User(row) = kept else { return None };
         Some((row.id, UserJson::from(&**row)))
     };
     let written = call.submit_and_show(command, again).await?;
@@ -103,8 +103,8 @@ async fn moved(call: Call, command: Command) -> Result<Reply, Problem> {
     let shown = |view: &ReadModel, balance: Balance| {
         BalanceJson::new(balance.available, balance.reserved, view.accounts.currency())
     };
-    let again = move |view: &ReadModel, kept: &Kept| match kept {
-        Kept::Balance(balance) => Some(shown(view, *balance)),
+    let again = move |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Balance(balance) => Some(shown(view, *balance)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

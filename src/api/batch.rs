@@ -2,7 +2,7 @@
 
 use super::call::{Call, Writing, Written};
 use super::form::{Faults, Fields, Form, array};
-use super::glance::LazyView;
+use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::order_form::OrderForm;
 use super::orders::{
@@ -12,22 +12,22 @@ use super::parse::{self, Fault};
 use super::problem::{FieldCode, FieldError, Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
-use super::routes::Lane;
+use super::routes::RequestClass;
 use super::trials;
 use super::wire::json::Json;
 use super::wire::order::{BatchOrderJson, OrderJson, ResultJson};
 use super::wire::problem::ProblemJson;
 use super::wire::results::PrintedResults;
-use crate::engine::gathering::Gathering;
+use crate::engine::batch_reply::BatchReplies;
 use crate::engine::pending::Refusal;
-use crate::exchange::command::{Asked, Command, Once, PlaceOrder};
+use crate::exchange::command::{Command, IdempotencyKey, KeyedCommand, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderId, OrderNo, Token};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
 use crate::projection::history::HistoryError;
+use crate::projection::responses::StoredResponse;
 
 /// Most operations of one request: they share a block of the journal.
 const OPERATIONS_MAX: usize = 100;
@@ -95,8 +95,8 @@ struct Batch<'a> {
     /// What orders placed here are called, and not settled yet.
     names: Vec<Token>,
     /// Plain placements, in the order of their slots: those handed in, and those to be.
-    placing: Gathering,
-    next: Vec<Asked>,
+    placing: BatchReplies,
+    next: Vec<KeyedCommand>,
     /// What is settled.
     results: PrintedResults,
     /// Whether every one of those was done by an earlier request.
@@ -166,7 +166,8 @@ impl<'a> Batch<'a> {
         let look = |_: &ReadModel, applied: &Applied<'_>| {
             placed(applied).map(|json| Shown::Placed(Placed::Now(json)))
         };
-        let again = |view: &ReadModel, kept: &Kept| placed_before(view, kept).map(Shown::Placed);
+        let again =
+            |view: &ReadModel, kept: &StoredResponse| placed_before(view, kept).map(Shown::Placed);
         let asked = self.asked(part, Command::PlaceOrder(terms));
         Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
     }
@@ -176,17 +177,17 @@ impl<'a> Batch<'a> {
         let look = move |view: &ReadModel, _: &Applied<'_>| {
             changed_order(view, user, order).map(Shown::Cancelled)
         };
-        let again = |view: &ReadModel, kept: &Kept| match kept {
-            Kept::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
+        let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+            StoredResponse::Order(row) => Some(Shown::Cancelled(OrderJson::of(view, row))),
             _ => None,
         };
         let asked = self.asked(part, Command::CancelOrder { user, order });
         Ok(Slot::Writing(Box::new(self.call.ask_and_look(asked, look, again)?)))
     }
 
-    fn asked(&self, part: u8, command: Command) -> Asked {
-        let once = self.call.once.as_ref().map(|once| Box::new(Once { part, ..**once }));
-        Asked { once, command }
+    fn asked(&self, part: u8, command: Command) -> KeyedCommand {
+        let once = self.call.once.as_ref().map(|once| Box::new(IdempotencyKey { part, ..**once }));
+        KeyedCommand { once, command }
     }
 
     /// Waits for everything that was handed in, and prints what came of it.
@@ -298,17 +299,20 @@ fn resolved(
 
 /// Takes what the operations cost, each as much as if it came alone: all or none of them are looked
 /// at. One that cannot be read costs a write. Gives the lane that was drawn on, if not writes.
-fn draw(call: &Call, operations: &[Result<Operation, Problem>]) -> Result<Option<Lane>, Problem> {
+fn draw(
+    call: &Call,
+    operations: &[Result<Operation, Problem>],
+) -> Result<Option<RequestClass>, Problem> {
     let cancel = |operation: &&Result<Operation, Problem>| {
         matches!(operation, Ok(Operation::Cancel(_) | Operation::CancelNamed(_)))
     };
     let cancels = operations.iter().filter(cancel).count();
     let writes = operations.len().saturating_sub(cancels);
     let count = |operations| u32::try_from(operations).unwrap_or(u32::MAX);
-    let (keyring, caller) = (&call.behind.keyring, &call.caller);
+    let (keyring, caller) = (&call.shared.keyring, &call.caller);
     let drawn = keyring.admit_several(caller, count(writes), count(cancels), call.drew);
-    drawn.map(|()| (writes == 0).then_some(Lane::Cancels)).map_err(|(lane, left)| {
-        let asked = if lane == Lane::Cancels { cancels } else { writes };
+    drawn.map(|()| (writes == 0).then_some(RequestClass::Cancels)).map_err(|(lane, left)| {
+        let asked = if lane == RequestClass::Cancels { cancels } else { writes };
         if count(asked) > left.limit {
             // Waiting does not help: this is no 429.
             let (limit, lane) = (left.limit, lane.name());

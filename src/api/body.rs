@@ -72,7 +72,7 @@ where
 
 /// A body on its way, and how far it was read: hyper's own says of one that came in pieces neither
 /// that it has ended nor that it broke off.
-pub struct Coming<'a, B> {
+pub struct IncomingBody<'a, B> {
     body: Pin<&'a mut B>,
     read: Read,
 }
@@ -85,11 +85,11 @@ enum Read {
     Broken,
 }
 
-impl<'a, B: Body<Data = Bytes>> Coming<'a, B> {
+impl<'a, B: Body<Data = Bytes>> IncomingBody<'a, B> {
     /// A body of which nothing was read.
-    pub fn new(body: Pin<&'a mut B>) -> Coming<'a, B> {
+    pub fn new(body: Pin<&'a mut B>) -> IncomingBody<'a, B> {
         let read = if body.is_end_stream() { Read::Whole } else { Read::Nothing };
-        Coming { body, read }
+        IncomingBody { body, read }
     }
 
     /// Whether nothing of it is left.
@@ -100,7 +100,7 @@ impl<'a, B: Body<Data = Bytes>> Coming<'a, B> {
     /// Reads what nobody took and forgets it, so that the connection can go on: an answer may be
     /// ready before the body has come, and whoever closes then loses the client's next request too.
     /// False where that would be too much, or takes too long; then the connection must be closed.
-    pub async fn pass_over(&mut self, headers: &HeaderMap, limits: &Limits) -> bool {
+    pub async fn drain(&mut self, headers: &HeaderMap, limits: &Limits) -> bool {
         let max = limits.body_bytes_max;
         match self.read {
             Read::Whole => return true,
@@ -121,7 +121,7 @@ impl<'a, B: Body<Data = Bytes>> Coming<'a, B> {
     }
 }
 
-impl<B: Body<Data = Bytes>> Body for Coming<'_, B> {
+impl<B: Body<Data = Bytes>> Body for IncomingBody<'_, B> {
     type Data = Bytes;
     type Error = B::Error;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::call::{Call, public_market};
-use super::kept::Book;
 use super::parse::{self, Fault};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::response_cache::DepthKey;
 use super::wire::depth::{BookLevels, DepthJson, dated};
 use super::wire::print::printed;
 use crate::engine::clock;
@@ -55,11 +55,11 @@ pub async fn depth(call: Call) -> Result<Reply, Problem> {
 fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
     let (sequence, (book, time)) = call.look(|view| {
         let market = public_market(view, asked.market)?.no;
-        let book = Book { market, outcome: asked.outcome, levels: asked.levels };
+        let book = DepthKey { market, outcome: asked.outcome, levels: asked.levels };
         let changed = view.changes.of_book(market);
         let side = |direction| view.depth.levels(market, direction).take(asked.levels).collect();
         let levels = || BookLevels { up: side(Direction::Up), down: side(Direction::Down) };
-        let kept = call.behind.printed.books.find(book, changed);
+        let kept = call.shared.caches.books.find(book, changed);
         let found = kept.ok_or_else(|| (book, changed, levels()));
         // The snapshot is taken now, and never before the last thing it shows.
         Ok((found, clock::now().max(view.time())))
@@ -68,7 +68,7 @@ fn now(call: &Call, asked: &Asked) -> Result<Reply, Problem> {
         Ok(text) => text,
         Err((book, changed, levels)) => {
             let text: Arc<[u8]> = printed_book(asked, &levels)?.into();
-            call.behind.printed.books.keep(book, changed, Arc::clone(&text));
+            call.shared.caches.books.keep(book, changed, Arc::clone(&text));
             text
         }
     };

@@ -8,17 +8,17 @@ use serde::Serialize;
 use super::auth::Caller;
 use super::directory::Directory;
 use super::form::Form;
-use super::kept::Print;
 use super::keyring::Keyring;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request_id::RequestId;
-use super::routes::Lane;
-use super::untaken::Untaken;
+use super::response_cache::ResponseCaches;
+use super::routes::RequestClass;
+use super::unread_rows::UnreadRows;
 use crate::engine::past::Past;
 use crate::engine::pending::Answer;
 use crate::engine::{Asking, Engine};
-use crate::exchange::command::{Asked, Command, Once};
+use crate::exchange::command::{Command, IdempotencyKey, KeyedCommand};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{
     CategoryId, CategoryNo, EventId, EventNo, MarketId, MarketNo, UserId, UserNo,
@@ -26,8 +26,8 @@ use crate::exchange::ids::{
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
 use crate::projection::catalogue::MarketRow;
+use crate::projection::responses::StoredResponse;
 
 /// What came of a command, now or when it was carried out before.
 #[derive(Debug)]
@@ -84,21 +84,21 @@ impl<T> Writing<T> {
 }
 
 /// What is made of a repetition where none can be asked for: nothing.
-pub fn never<T>(_: &ReadModel, _: &Kept) -> Option<T> {
+pub fn never<T>(_: &ReadModel, _: &StoredResponse) -> Option<T> {
     None
 }
 
 /// What stands behind the door for all requests.
 #[derive(Debug)]
-pub struct Behind {
+pub struct SharedState {
     /// What is remembered of keys.
     pub keyring: Keyring,
     /// What is kept in print.
-    pub printed: Print,
+    pub caches: ResponseCaches,
     /// What is known of keys and markets.
     pub directory: Directory,
     /// What waits for readers of long lists.
-    pub untaken: Arc<Untaken>,
+    pub unread: Arc<UnreadRows>,
 }
 
 /// A request to an endpoint.
@@ -109,7 +109,7 @@ pub struct Call {
     /// Who asks.
     pub caller: Caller,
     /// What all requests share.
-    pub behind: Arc<Behind>,
+    pub shared: Arc<SharedState>,
     /// The parts of the path that its template names.
     pub path: Vec<(String, String)>,
     /// What follows the question mark.
@@ -117,10 +117,10 @@ pub struct Call {
     /// The body; empty where none was sent.
     pub body: Bytes,
     /// The key under which it is asked.
-    pub once: Option<Box<Once>>,
+    pub once: Option<Box<IdempotencyKey>>,
     /// The lane that the request itself drew on: that of its route, or, where nothing was left
     /// there for [`Endpoint::Several`](super::routes::Endpoint::Several), the one of cancels.
-    pub drew: Lane,
+    pub drew: RequestClass,
     /// The request's id.
     pub request_id: RequestId,
 }
@@ -148,8 +148,8 @@ impl Call {
     }
 
     /// A command as this request asks it: under its key, if it has one.
-    pub fn asked(&self, command: Command) -> Asked {
-        Asked { once: self.once.clone(), command }
+    pub fn asked(&self, command: Command) -> KeyedCommand {
+        KeyedCommand { once: self.once.clone(), command }
     }
 
     /// Has a command carried out that no repetition can be asked of. A refusal is a problem.
@@ -164,7 +164,7 @@ impl Call {
         &self,
         command: Command,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
-        again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Written<T>, Problem> {
         self.ask_and_look(self.asked(command), look, again)?.came().await
     }
@@ -174,14 +174,14 @@ impl Call {
     pub async fn submit_and_show<T: Send + 'static>(
         &self,
         command: Command,
-        show: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+        show: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Written<T>, Problem> {
         let look = |view: &ReadModel, applied: &Applied<'_>| match applied.effects {
             [Effect::Repeated { first }] => {
                 view.answers.of(*first).and_then(|kept| show(view, kept))
             }
             [Effect::Refused(_)] => None,
-            _ => show(view, &Kept::of(applied, view)),
+            _ => show(view, &StoredResponse::of(applied, view)),
         };
         Writing(self.engine.ask_and_look(self.asked(command), look)?).came().await
     }
@@ -189,9 +189,9 @@ impl Call {
     /// The same without waiting: commands that are handed in together share a block.
     pub fn ask_and_look<T: Send + 'static>(
         &self,
-        asked: Asked,
+        asked: KeyedCommand,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T> + Send + 'static,
-        again: impl FnOnce(&ReadModel, &Kept) -> Option<T> + Send + 'static,
+        again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T> + Send + 'static,
     ) -> Result<Writing<T>, Problem> {
         let look = |view: &ReadModel, applied: &Applied<'_>| seen(view, applied, look, again);
         Ok(Writing(self.engine.ask_and_look(asked, look)?))
@@ -217,7 +217,7 @@ fn seen<T>(
     view: &ReadModel,
     applied: &Applied<'_>,
     look: impl FnOnce(&ReadModel, &Applied<'_>) -> Option<T>,
-    again: impl FnOnce(&ReadModel, &Kept) -> Option<T>,
+    again: impl FnOnce(&ReadModel, &StoredResponse) -> Option<T>,
 ) -> Option<T> {
     match applied.effects {
         [Effect::Repeated { first }] => view.answers.of(*first).and_then(|kept| again(view, kept)),

@@ -14,7 +14,7 @@ use crate::exchange::ids::{MarketId, MarketSet};
 use crate::exchange::reject::Reject;
 use crate::exchange::rules::EXCLUSIVE_MARKETS_MAX;
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// `POST /trading/events/{eventId}/convert`
 pub async fn convert(call: Call) -> Result<Reply, Problem> {
@@ -36,8 +36,8 @@ pub async fn convert(call: Call) -> Result<Reply, Problem> {
         Ok((event, markets))
     })?;
     let command = Command::Convert(Conversion { user, event, markets, quantity });
-    let again = |view: &ReadModel, kept: &Kept| match kept {
-        Kept::Converted(came) => Some(ConversionJson::of(view, came)),
+    let again = |view: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Converted(came) => Some(ConversionJson::of(view, came)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

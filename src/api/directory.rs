@@ -1,7 +1,7 @@
 //! What every request asks for and hardly ever changes: whose a key is, and which market an id
 //! means. Kept here, so that whoever only hands a command in need not wait for whoever folds.
 
-use super::kept::{KeptAnswers, Subject};
+use super::response_cache::{CacheKey, VersionedCache};
 use crate::exchange::command::{KeyHash, Role};
 use crate::exchange::ids::{KeyNo, MarketId, MarketNo, UserNo};
 use crate::exchange::units::Sequence;
@@ -25,13 +25,13 @@ pub struct Holder {
 /// What is kept: less than a megabyte.
 #[derive(Debug)]
 pub struct Directory {
-    holders: KeptAnswers<KeyHash, Holder>,
-    markets: KeptAnswers<MarketId, MarketNo>,
+    holders: VersionedCache<KeyHash, Holder>,
+    markets: VersionedCache<MarketId, MarketNo>,
 }
 
 impl Default for Directory {
     fn default() -> Directory {
-        Directory { holders: KeptAnswers::of(KEYS), markets: KeptAnswers::of(MARKETS) }
+        Directory { holders: VersionedCache::of(KEYS), markets: VersionedCache::of(MARKETS) }
     }
 }
 
@@ -58,14 +58,14 @@ impl Directory {
     }
 }
 
-impl Subject for KeyHash {
+impl CacheKey for KeyHash {
     fn number(self) -> usize {
         let KeyHash([one, other, ..]) = self;
         usize::from(u16::from_be_bytes([one, other]))
     }
 }
 
-impl Subject for MarketId {
+impl CacheKey for MarketId {
     fn number(self) -> usize {
         usize::try_from(self.sequence().get()).unwrap_or(usize::MAX)
     }

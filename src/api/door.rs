@@ -19,23 +19,23 @@ use matchit::InsertError;
 
 use super::Limits;
 use super::auth::{self, Caller};
-use super::body::{BodyError, Coming, take_body};
-use super::call::{Behind, Call};
+use super::body::{BodyError, IncomingBody, take_body};
+use super::call::{Call, SharedState};
+use super::connection_slots::ConnectionSlot;
 use super::directory::Directory;
-use super::kept::Print;
+use super::idempotency;
 use super::keyring::Keyring;
 use super::media;
-use super::once;
 use super::packing;
-use super::places::Place;
 use super::problem::{Kind, Problem};
 use super::rates::Allowance;
 use super::reply::Reply;
 use super::request_id::{REQUEST_ID, RequestId, RequestIds};
-use super::routes::{Access, BodyRule, Endpoint, Lane, PathParts, Route, Routes};
+use super::response_cache::ResponseCaches;
+use super::routes::{Access, BodyRule, Endpoint, PathParts, RequestClass, Route, Routes};
 use super::stream::Content;
 use super::traffic::Traffic;
-use super::untaken::Untaken;
+use super::unread_rows::UnreadRows;
 use super::venue::Venue;
 use super::wire;
 use crate::exchange::decimal::DecimalText;
@@ -63,7 +63,7 @@ pub struct Door {
     venue: Venue,
     routes: Routes,
     limits: Limits,
-    behind: Arc<Behind>,
+    shared: Arc<SharedState>,
     traffic: Traffic,
     request_ids: RequestIds,
 }
@@ -80,11 +80,16 @@ impl Door {
     pub fn new(venue: impl Into<Venue>, limits: Limits) -> Result<Door, InsertError> {
         let (venue, routes) = (venue.into(), Routes::new()?);
         let traffic = Traffic::new(routes.count());
-        let (keyring, untaken) = (Keyring::new(limits.rates), Untaken::new(limits.untaken));
-        let (printed, directory) = (Print::default(), Directory::default());
-        let behind = Arc::new(Behind { keyring, printed, directory, untaken: Arc::new(untaken) });
+        let (keyring, untaken) = (Keyring::new(limits.rates), UnreadRows::new(limits.untaken));
+        let (printed, directory) = (ResponseCaches::default(), Directory::default());
+        let behind = Arc::new(SharedState {
+            keyring,
+            caches: printed,
+            directory,
+            unread: Arc::new(untaken),
+        });
         let request_ids = RequestIds::from_now();
-        Ok(Door { venue, routes, limits, behind, traffic, request_ids })
+        Ok(Door { venue, routes, limits, shared: behind, traffic, request_ids })
     }
 
     /// What passed.
@@ -111,7 +116,7 @@ impl Door {
         let mut began = Instant::now();
         let (head, body) = request.into_parts();
         let body = pin!(body);
-        let mut body = Coming::new(body);
+        let mut body = IncomingBody::new(body);
         let id = self.request_ids.of(&head.headers);
         let takes_gzip = media::takes_gzip(&head.headers);
         let mut known = Known::default();
@@ -158,7 +163,7 @@ impl Door {
         &self,
         closes: bool,
         headers: &HeaderMap,
-        mut body: Coming<'_, B>,
+        mut body: IncomingBody<'_, B>,
     ) -> (bool, Duration)
     where
         B: Body<Data = Bytes>,
@@ -167,14 +172,14 @@ impl Door {
             return (true, Duration::ZERO);
         }
         let began = Instant::now();
-        let goes_on = !closes && body.pass_over(headers, &self.limits).await;
+        let goes_on = !closes && body.drain(headers, &self.limits).await;
         (goes_on, began.elapsed())
     }
 
     async fn attend<'a, B>(
         &'a self,
         head: &Parts,
-        body: &mut Coming<'_, B>,
+        body: &mut IncomingBody<'_, B>,
         known: &mut Known<'a>,
         id: RequestId,
         began: Instant,
@@ -192,28 +197,29 @@ impl Door {
             return probe(self, head);
         }
         let engine = self.venue.engine()?;
-        let caller = auth::identify(&head.headers, engine, &self.behind.directory)?;
-        if head.extensions.get::<Arc<Place>>().is_some_and(|place| !place.hear()) {
+        let caller = auth::identify(&head.headers, engine, &self.shared.directory)?;
+        if head.extensions.get::<Arc<ConnectionSlot>>().is_some_and(|place| !place.authenticate()) {
             let detail = "this connection gave way to another; nothing was accepted";
             return Err(Problem::new(Kind::Overloaded, detail));
         }
         let asked = async {
-            let lane = known.route.map_or(Lane::of_method(&head.method), |route| route.lane);
-            known.allowance = self.behind.keyring.admit(&caller, lane, began);
-            let mut drew = lane;
-            if let Err(refused) = refuse_beyond(known.allowance, lane) {
+            let class =
+                known.route.map_or(RequestClass::of_method(&head.method), |route| route.class);
+            known.allowance = self.shared.keyring.admit(&caller, class, began);
+            let mut drew = class;
+            if let Err(refused) = refuse_beyond(known.allowance, class) {
                 let several = matches!(known.route, Some(route) if route.draws_itself());
-                drew = Lane::Cancels;
-                let left = several.then(|| self.behind.keyring.admit(&caller, drew, began));
+                drew = RequestClass::Cancels;
+                let left = several.then(|| self.shared.keyring.admit(&caller, drew, began));
                 if left.is_none_or(|left| refuse_beyond(left, drew).is_err()) {
                     return Err(refused);
                 }
             }
             let answered = self.ask(caller, found, head, body, id, drew).await;
             let drew = answered.as_ref().ok().and_then(|reply| reply.drew);
-            if drew.is_some() || lane == Lane::Writes && known.allowance.is_some() {
+            if drew.is_some() || class == RequestClass::Writes && known.allowance.is_some() {
                 // Several commands in one request draw more than it was admitted for.
-                let left = self.behind.keyring.look(&caller, drew.unwrap_or(lane));
+                let left = self.shared.keyring.look(&caller, drew.unwrap_or(class));
                 known.allowance = left.map(|(_, left)| left);
             }
             answered
@@ -229,9 +235,9 @@ impl Door {
         mut caller: Caller,
         found: Result<(&Route, PathParts), Problem>,
         head: &Parts,
-        body: &mut Coming<'_, B>,
+        body: &mut IncomingBody<'_, B>,
         request_id: RequestId,
-        drew: Lane,
+        drew: RequestClass,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes>,
@@ -245,11 +251,11 @@ impl Door {
             };
             return Err(Problem::new(Kind::Forbidden, detail));
         }
-        let engine = match route.endpoint {
-            Endpoint::Probe(probe) => return probe(self, head),
-            _ => self.venue.engine()?.clone(),
-        };
-        let key = once::key(&head.method, &head.headers)?;
+        if let Endpoint::Probe(probe) = route.endpoint {
+            return probe(self, head);
+        }
+        let engine = self.venue.engine()?.clone();
+        let key = idempotency::key(&head.method, &head.headers)?;
         if !media::takes_json(&head.headers) {
             return Err(Problem::new(Kind::NotAcceptable, "answers are JSON"));
         }
@@ -259,15 +265,15 @@ impl Door {
             rule => {
                 let body = take_body(&head.headers, rule, body, &self.limits).await?;
                 // It may have been long in coming.
-                caller = auth::still(caller, &head.headers, &engine, &self.behind.directory)?;
+                caller = auth::still(caller, &head.headers, &engine, &self.shared.directory)?;
                 body
             }
         };
         let query = head.uri.query().map(str::to_owned);
         let target = head.uri.path_and_query().map_or("", |target| target.as_str());
-        let once = key.map(|key| Box::new(once::once(caller.user, key, target, &body)));
-        let (user, behind) = (caller.user, Arc::clone(&self.behind));
-        let call = Call { engine, caller, behind, path, query, body, once, drew, request_id };
+        let once = key.map(|key| Box::new(idempotency::once(caller.user, key, target, &body)));
+        let (user, shared) = (caller.user, Arc::clone(&self.shared));
+        let call = Call { engine, caller, shared, path, query, body, once, drew, request_id };
         let mut reply = match route.endpoint {
             Endpoint::Probe(probe) => return probe(self, head),
             // What was done must be told, however long it is.
@@ -278,7 +284,7 @@ impl Door {
             Endpoint::Long(endpoint) | Endpoint::Past(endpoint) => endpoint(call).await?,
         };
         if let Some(rows) = reply.body.uncounted() {
-            reply.body.count(Untaken::hold(&self.behind.untaken, user, rows)?);
+            reply.body.count(UnreadRows::hold(&self.shared.unread, user, rows)?);
         }
         Ok(reply)
     }
@@ -333,9 +339,9 @@ async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
 }
 
 /// Refuses a request for which the key's bucket held nothing.
-fn refuse_beyond(allowance: Option<Allowance>, lane: Lane) -> Result<(), Problem> {
+fn refuse_beyond(allowance: Option<Allowance>, class: RequestClass) -> Result<(), Problem> {
     let refused = allowance.filter(|allowance| allowance.wait_seconds.is_some());
-    refused.map_or(Ok(()), |allowance| Err(Problem::beyond(lane.name(), allowance)))
+    refused.map_or(Ok(()), |allowance| Err(Problem::beyond(class.name(), allowance)))
 }
 
 /// Says what is left of the bucket that the request drew on.

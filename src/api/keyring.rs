@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::auth::Caller;
 use super::rates::{Allowance, Bucket, Rates};
-use super::routes::Lane;
+use super::routes::RequestClass;
 use crate::engine::clock;
 use crate::exchange::ids::KeyNo;
 use crate::exchange::units::TimeMs;
@@ -19,7 +19,8 @@ const FIRST_PART: usize = 256;
 const PARTS: usize = 25;
 
 /// Lanes that have a bucket.
-const LIMITED: [Lane; 3] = [Lane::Reads, Lane::Writes, Lane::Cancels];
+const LIMITED: [RequestClass; 3] =
+    [RequestClass::Reads, RequestClass::Writes, RequestClass::Cancels];
 
 /// One key's.
 #[derive(Debug, Default)]
@@ -48,7 +49,7 @@ impl Keyring {
 
     /// Notes that a key is used, and takes what its request costs now. `None`: there is no limit,
     /// as for an operator, on whose key everybody waits.
-    pub fn admit(&self, caller: &Caller, lane: Lane, now: Instant) -> Option<Allowance> {
+    pub fn admit(&self, caller: &Caller, lane: RequestClass, now: Instant) -> Option<Allowance> {
         let row = self.row(caller.key)?;
         let minute = clock::now().get() / MS_PER_MINUTE;
         row.used.store(u32::try_from(minute).unwrap_or(u32::MAX), Ordering::Relaxed);
@@ -67,8 +68,8 @@ impl Keyring {
         caller: &Caller,
         writes: u32,
         cancels: u32,
-        drew: Lane,
-    ) -> Result<(), (Lane, Allowance)> {
+        drew: RequestClass,
+    ) -> Result<(), (RequestClass, Allowance)> {
         let Some(row) = self.row(caller.key).filter(|_| !caller.is_operator()) else {
             return Ok(());
         };
@@ -88,13 +89,14 @@ impl Keyring {
                 bucket.give_back(rate, tokens);
             }
         };
-        take(Lane::Cancels, cancels)?;
-        take(Lane::Writes, writes)
-            .inspect_err(|_| give_back(Lane::Cancels, more(Lane::Cancels, cancels)))?;
+        take(RequestClass::Cancels, cancels)?;
+        take(RequestClass::Writes, writes).inspect_err(|_| {
+            give_back(RequestClass::Cancels, more(RequestClass::Cancels, cancels));
+        })?;
         let for_nothing = match drew {
-            Lane::Writes => writes == 0,
-            Lane::Cancels => cancels == 0,
-            Lane::Reads | Lane::Probes => false,
+            RequestClass::Writes => writes == 0,
+            RequestClass::Cancels => cancels == 0,
+            RequestClass::Reads | RequestClass::Probes => false,
         };
         if for_nothing {
             give_back(drew, 1);
@@ -126,7 +128,7 @@ impl Keyring {
     }
 
     /// What is left in a lane, taking nothing; `None` where there is no limit.
-    pub fn look(&self, caller: &Caller, lane: Lane) -> Option<(u32, Allowance)> {
+    pub fn look(&self, caller: &Caller, lane: RequestClass) -> Option<(u32, Allowance)> {
         let (rate, row) = (self.rates.of(lane)?, self.row(caller.key)?);
         let bucket = row.bucket(lane).filter(|_| !caller.is_operator())?;
         Some((rate.per_second(), bucket.look(rate, self.now())))
@@ -157,12 +159,12 @@ impl Keyring {
 }
 
 impl KeyUse {
-    const fn bucket(&self, lane: Lane) -> Option<&Bucket> {
+    const fn bucket(&self, lane: RequestClass) -> Option<&Bucket> {
         match lane {
-            Lane::Reads => Some(&self.reads),
-            Lane::Writes => Some(&self.writes),
-            Lane::Cancels => Some(&self.cancels),
-            Lane::Probes => None,
+            RequestClass::Reads => Some(&self.reads),
+            RequestClass::Writes => Some(&self.writes),
+            RequestClass::Cancels => Some(&self.cancels),
+            RequestClass::Probes => None,
         }
     }
 }
@@ -211,12 +213,23 @@ mod tests {
         };
         // A second is longer than these lines take; were it not, more would be admitted, and the
         // refusal is tried in `rates` on a clock of its own.
-        assert_eq!(admit(&ann, Lane::Reads), Some(None));
-        assert_eq!((admit(&ann, Lane::Writes), admit(&bob, Lane::Reads)), (Some(None), Some(None)));
-        assert_eq!((admit(&ann, Lane::Cancels), admit(&ann, Lane::Probes)), (None, None));
+        assert_eq!(admit(&ann, RequestClass::Reads), Some(None));
+        assert_eq!(
+            (admit(&ann, RequestClass::Writes), admit(&bob, RequestClass::Reads)),
+            (Some(None), Some(None))
+        );
+        assert_eq!(
+            (admit(&ann, RequestClass::Cancels), admit(&ann, RequestClass::Probes)),
+            (None, None)
+        );
         let desk = caller(4, Role::Operator);
-        assert_eq!((admit(&desk, Lane::Writes), keyring.look(&desk, Lane::Writes)), (None, None));
-        assert!(keyring.look(&ann, Lane::Reads).is_some_and(|(per_second, _)| per_second == 1));
+        assert_eq!(
+            (admit(&desk, RequestClass::Writes), keyring.look(&desk, RequestClass::Writes)),
+            (None, None)
+        );
+        assert!(
+            keyring.look(&ann, RequestClass::Reads).is_some_and(|(per_second, _)| per_second == 1)
+        );
         let used = [ann, bob, desk].map(|caller| keyring.last_used(caller.key).is_some());
         assert_eq!((used, keyring.last_used(KeyNo(5))), ([true; 3], None));
     }
@@ -226,7 +239,8 @@ mod tests {
     fn what_a_batch_drew_for_nothing_is_given_back() {
         let limit = "1:5".parse().unwrap();
         let keyring = Keyring::new(Rates { writes: limit, cancels: limit, ..Rates::NONE });
-        for (lane, writes, cancels) in [(Lane::Cancels, 2, 0), (Lane::Writes, 0, 2)] {
+        for (lane, writes, cancels) in [(RequestClass::Cancels, 2, 0), (RequestClass::Writes, 0, 2)]
+        {
             let ann = caller(writes, Role::Trader);
             assert!(keyring.admit(&ann, lane, Instant::now()).is_some());
             assert_eq!(keyring.admit_several(&ann, writes, cancels, lane), Ok(()));

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::call::Call;
-use super::kept::Subject;
 use super::page::{Above, Page, PageRule};
 use super::parse::{Fault, Read};
 use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
+use super::response_cache::CacheKey;
 use super::wire::Paging;
 use super::wire::leaderboard::{LeaderboardJson, PlaceJson};
 use crate::engine::clock;
@@ -92,7 +92,7 @@ pub struct Ranked {
     paging: Paging,
 }
 
-impl Subject for Board {
+impl CacheKey for Board {
     fn number(self) -> usize {
         let Board { by, first, page: Page { limit, offset } } = self;
         let page = usize::try_from(offset.wrapping_add(limit)).unwrap_or_default();
@@ -101,7 +101,7 @@ impl Subject for Board {
     }
 }
 
-impl Subject for Day {
+impl CacheKey for Day {
     fn number(self) -> usize {
         Day::number(self)
     }
@@ -147,7 +147,7 @@ fn baseline(call: &Call, view: &ReadModel, day: Day) -> Arc<Baseline> {
         return Arc::new(Baseline::of_nothing(day));
     }
     // No record changes it from then on: it is kept under none.
-    let baselines = &call.behind.printed.baselines;
+    let baselines = &call.shared.caches.baselines;
     baselines.find(day, Sequence::ZERO).unwrap_or_else(|| {
         let baseline = Arc::new(view.performance.before(day));
         baselines.keep(day, Sequence::ZERO, Arc::clone(&baseline));
@@ -169,14 +169,14 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
         let now = clock::now().max(view.time());
         let board = Board { by, first: period.first(now), page };
         let changed = view.changes.of_scores();
-        let kept = call.behind.printed.boards.find(board, changed);
+        let kept = call.shared.caches.boards.find(board, changed);
         let scores = || board.best(view.performance.since(&baseline(call, view, board.first)));
         Ok((board, changed, kept.ok_or_else(scores)))
     })?;
     // To sort everybody takes a while, in which nobody is to wait for the lock.
     let ranked = found.unwrap_or_else(|(best, count)| {
         let ranked = Arc::new(board.ranked(best, count));
-        call.behind.printed.boards.keep(board, changed, Arc::clone(&ranked));
+        call.shared.caches.boards.keep(board, changed, Arc::clone(&ranked));
         ranked
     });
     let (_, places) = call.look(|view| {
@@ -192,7 +192,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kept::DAYS;
+    use super::super::response_cache::DAYS;
     use super::*;
     use crate::exchange::units::{LotsSum, MoneySum};
     use proptest::prelude::*;

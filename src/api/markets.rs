@@ -3,9 +3,9 @@
 use super::call::{Call, market_no, public_market};
 use super::cursor::EitherPage;
 use super::form::Form;
+use super::market_cache::Found;
 use super::page::{Above, PAGE_CAP, Page, PageRule};
 use super::parse;
-use super::printed::Found;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::stream::Content;
@@ -85,7 +85,7 @@ pub fn list(call: &Call) -> Result<Reply, Problem> {
     let (sequence, found) = call.look(|view| {
         let (count, kept) = filter.listed(view, None);
         let (rows, paging) = page.cut_known(kept, count);
-        Ok(call.behind.printed.markets.look(view, &rows, paging))
+        Ok(call.shared.caches.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)
 }
@@ -99,7 +99,7 @@ fn listed(call: &Call, sequence: Sequence, found: Found) -> Result<Reply, Proble
     let page = MarketsJson { markets, paging: shown.paging };
     let reply = Reply::list(sequence, page, "markets", |all| &mut all.markets)?;
     if let Content::Whole(text) = &reply.body {
-        call.behind.printed.markets.keep(shown, text.clone());
+        call.shared.caches.markets.keep(shown, text.clone());
     }
     Ok(reply)
 }
@@ -115,7 +115,7 @@ pub fn search(call: &Call) -> Result<Reply, Problem> {
         let found = view.search.found(&words);
         let (count, kept) = filter.listed(view, Some(&found));
         let (rows, paging) = page.cut_known(kept, count);
-        Ok(call.behind.printed.markets.look(view, &rows, paging))
+        Ok(call.shared.caches.markets.look(view, &rows, paging))
     })?;
     listed(call, sequence, found)
 }

@@ -64,7 +64,7 @@ impl Members for Noting<'_, '_> {
 }
 
 /// The members of a plain object as they were written.
-pub struct Plain<'a> {
+pub struct FlatObject<'a> {
     /// The object's, and behind them those of the object before it: the next is likely to have the
     /// same ones.
     members: [(&'a str, Value<'a>); MEMBERS_MAX],
@@ -92,7 +92,7 @@ enum Value<'a> {
     Truth(bool),
 }
 
-impl Members for Plain<'_> {
+impl Members for FlatObject<'_> {
     fn text<T>(
         &mut self,
         name: &'static str,
@@ -124,9 +124,9 @@ impl Members for Plain<'_> {
     fn note(&mut self, _: &'static str, _: Fault) {}
 }
 
-impl<'a> Plain<'a> {
-    fn new() -> Plain<'a> {
-        Plain {
+impl<'a> FlatObject<'a> {
+    fn new() -> FlatObject<'a> {
+        FlatObject {
             members: [("", Value::Truth(false)); MEMBERS_MAX],
             count: 0,
             runs: [""; MEMBERS_MAX],
@@ -228,9 +228,9 @@ impl<'a> Plain<'a> {
 }
 
 /// Reads a plain object; `None` if it is not one, or anything about it is wrong.
-pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut Plain<'_>) -> Option<T>) -> Option<T> {
+pub fn object<T>(bytes: &[u8], read: impl FnOnce(&mut FlatObject<'_>) -> Option<T>) -> Option<T> {
     let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
-    let mut plain = Plain::new();
+    let mut plain = FlatObject::new();
     plain.fill(&mut scan, 0)?;
     scan.end()?;
     let read = read(&mut plain);
@@ -243,10 +243,10 @@ pub fn list<T>(
     bytes: &[u8],
     name: &str,
     most: usize,
-    mut read: impl FnMut(&str, &mut Plain<'_>) -> Option<T>,
+    mut read: impl FnMut(&str, &mut FlatObject<'_>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let mut scan = Scan::new(str::from_utf8(bytes).ok()?);
-    let (mut elements, mut plain, mut likely) = (Vec::with_capacity(most), Plain::new(), "");
+    let (mut elements, mut plain, mut likely) = (Vec::with_capacity(most), FlatObject::new(), "");
     only(&mut scan, "", |scan, found| {
         if found != name {
             return None;
@@ -349,7 +349,8 @@ mod tests {
     #[test]
     fn a_list_is_read_whole_or_not_at_all() {
         let all = |body: &str| {
-            let kinds = |kind: &str, plain: &mut Plain<'_>| Some((kind.to_owned(), read(plain)?));
+            let kinds =
+                |kind: &str, plain: &mut FlatObject<'_>| Some((kind.to_owned(), read(plain)?));
             list(body.as_bytes(), "operations", 2, kinds)
         };
         let (a, b) = (r#"{"a":{"price":"0.6"}}"#, r#"{"b":{"flag":false,"price":"0.1"}}"#);

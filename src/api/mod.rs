@@ -3,28 +3,28 @@
 //! Must not know: bytes on disk, the inside of a book, the rules of trade, who started the engine.
 
 pub mod server;
-pub mod places;
-pub mod lanes;
+pub mod connection_slots;
+pub mod workers;
 mod cores;
-mod seats;
+mod future_pool;
 pub mod members;
 pub mod venue;
 pub mod directory;
-pub mod stall;
+pub mod write_timeout;
 pub mod door;
 pub mod body;
 pub mod traffic;
 pub mod auth;
 pub mod keys;
 pub mod rates;
-pub mod kept;
+pub mod response_cache;
 pub mod keyring;
 pub mod media;
 pub mod packing;
-pub mod once;
+pub mod idempotency;
 pub mod routes;
 pub mod call;
-pub mod glance;
+pub mod lazy_view;
 pub mod form;
 pub mod parse;
 pub mod page;
@@ -34,9 +34,9 @@ pub mod problem;
 pub mod reply;
 pub mod request_id;
 pub mod stream;
-pub mod untaken;
+pub mod unread_rows;
 pub mod wire;
-pub mod printed;
+pub mod market_cache;
 pub mod markets;
 pub mod events;
 pub mod categories;
@@ -70,7 +70,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use rates::Rates;
-use untaken::UntakenLimits;
+use unread_rows::UnreadLimits;
 use venue::Venue;
 
 /// Serves the API on `listener` until `shutdown` resolves, then lets what is running end, at most
@@ -113,11 +113,11 @@ pub struct Limits {
     pub headers_max: usize,
     /// Whether the threads that serve connections are held on a core each, where there is one for
     /// each; only on Linux.
-    pub lanes_held: bool,
+    pub workers_pinned: bool,
     /// How much a key may ask; an operator's has no limit.
     pub rates: Rates,
     /// How many rows of long lists may wait for their readers.
-    pub untaken: UntakenLimits,
+    pub untaken: UnreadLimits,
     /// Largest read buffer of a connection: a head of the largest sizes above must fit.
     pub buffer_bytes_max: usize,
 }
@@ -134,9 +134,9 @@ impl Limits {
         uri_bytes_max: 8 * 1024,
         headers_bytes_max: 16 * 1024,
         headers_max: 64,
-        lanes_held: false,
+        workers_pinned: false,
         rates: Rates::NONE,
-        untaken: UntakenLimits::STANDARD,
+        untaken: UnreadLimits::STANDARD,
         buffer_bytes_max: 64 * 1024,
     };
 }

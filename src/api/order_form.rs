@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::form::{Faults, Fields};
-use super::glance::LazyView;
+use super::lazy_view::LazyView;
 use super::members::{self, Members, Noting};
 use super::parse::{self, Fault, Force};
 use super::problem::{FieldCode, Problem};

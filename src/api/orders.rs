@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::call::{Call, never, public_market};
 use super::cursor::CursorPage;
 use super::form::text;
-use super::glance::LazyView;
+use super::lazy_view::LazyView;
 use super::order_form::OrderForm;
 use super::page::{Above, PageRule};
 use super::parse::{self, Fault};
@@ -15,7 +15,7 @@ use super::problem::{FieldCode, Problem};
 use super::reply::Reply;
 use super::stream::Content;
 use super::trials;
-use super::untaken::{Untaken, read_in_turns};
+use super::unread_rows::{UnreadRows, read_in_turns};
 use super::wire::order::{CancelledJson, ListedOrder, OrderJson, OrdersJson, PlacedJson};
 use super::wire::{CursorEcho, Text};
 use crate::exchange::command::Command;
@@ -24,9 +24,9 @@ use crate::exchange::ids::{MarketId, OrderId, OrderNo, Token, UserNo};
 use crate::exchange::reject::Reject;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
 use crate::projection::history::HistoryError;
 use crate::projection::orders::{OrderList, OrderRow, OrdersIn, Sought, SoughtFills};
+use crate::projection::responses::StoredResponse;
 
 /// Orders in one answer: the newest. The interface has no pages here, and the answer is copied
 /// while the read model's writer waits, so there must be an end. This is as many as one user may
@@ -93,9 +93,9 @@ pub fn placed(applied: &Applied<'_>) -> Option<PlacedJson> {
 }
 
 /// What came of an order that was placed before.
-pub fn placed_before(view: &ReadModel, kept: &Kept) -> Option<Placed> {
+pub fn placed_before(view: &ReadModel, kept: &StoredResponse) -> Option<Placed> {
     match kept {
-        Kept::Order(row) => {
+        StoredResponse::Order(row) => {
             let fills = view.orders.fills_of_order(row.user, row.no);
             Some(Placed::Before(Box::new((**row, fills))))
         }
@@ -128,27 +128,23 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
     }
     let rows = |most| call.look(|view| Ok(wanted.rows(view, call.caller.user, most)));
     let mut held = None;
-    let (sequence, rows, next) = match page {
-        Some(page) => {
-            let (sequence, rows) = rows(page.one_more())?;
-            let (rows, next) = rows.cut(page)?;
-            (sequence, rows, Some(next))
-        }
-        None => {
-            // How many there are, before they are copied.
-            let count = rows(0)?.1.count().min(ORDERS_MAX);
-            let turn = if count > SHORT_MAX {
-                let held =
-                    held.insert(Untaken::hold(&call.behind.untaken, call.caller.user, count)?);
-                call.behind.untaken.turn(held).await
-            } else {
-                None
-            };
-            let (sequence, rows) = rows(ORDERS_MAX)?;
-            let rows = read_in_turns(rows.read()?, ORDERS_MAX).await?;
-            drop(turn);
-            (sequence, rows, None)
-        }
+    let (sequence, rows, next) = if let Some(page) = page {
+        let (sequence, rows) = rows(page.one_more())?;
+        let (rows, next) = rows.cut(page)?;
+        (sequence, rows, Some(next))
+    } else {
+        // How many there are, before they are copied.
+        let count = rows(0)?.1.count().min(ORDERS_MAX);
+        let turn = if count > SHORT_MAX {
+            let held = held.insert(UnreadRows::hold(&call.shared.unread, call.caller.user, count)?);
+            call.shared.unread.turn(held).await
+        } else {
+            None
+        };
+        let (sequence, rows) = rows(ORDERS_MAX)?;
+        let rows = read_in_turns(rows.read()?, ORDERS_MAX).await?;
+        drop(turn);
+        (sequence, rows, None)
     };
     let (_, orders) =
         call.look(|view| Ok(rows.into_iter().map(|row| ListedOrder::of(view, row)).collect()))?;
@@ -165,7 +161,7 @@ pub async fn list(call: Call) -> Result<Reply, Problem> {
 fn all_open(call: &Call) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let (sequence, found) = call.look(|view| {
-        let kept = call.behind.printed.orders.find(user, view.changes.of_orders(user));
+        let kept = call.shared.caches.orders.find(user, view.changes.of_orders(user));
         Ok(kept.ok_or_else(|| view.orders.open_count_of(user)))
     })?;
     let count = match found {
@@ -173,7 +169,7 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
         Err(count) => count,
     };
     // Before they are copied.
-    let long = (count > SHORT_MAX).then(|| Untaken::hold(&call.behind.untaken, user, count));
+    let long = (count > SHORT_MAX).then(|| UnreadRows::hold(&call.shared.unread, user, count));
     let held = long.transpose()?;
     let (sequence, (changed, orders)) = call.look(|view| {
         let orders = view.orders.open_of(user).take(ORDERS_MAX);
@@ -182,7 +178,7 @@ fn all_open(call: &Call) -> Result<Reply, Problem> {
     })?;
     let mut reply = Reply::list(sequence, orders, "orders", |all| &mut all.orders)?;
     if let Content::Whole(text) = &reply.body {
-        call.behind.printed.orders.keep(user, changed, Arc::from(&**text));
+        call.shared.caches.orders.keep(user, changed, Arc::from(&**text));
     }
     if let Some(held) = held {
         reply.body.count(held);

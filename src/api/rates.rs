@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::routes::Lane;
+use super::routes::RequestClass;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// The burst of a rate that names none, in seconds' worth of it.
@@ -92,12 +92,12 @@ impl Rates {
     pub const NONE: Rates = Rates { reads: Limit(None), writes: Limit(None), cancels: Limit(None) };
 
     /// The rate of a lane; `None` where there is no limit.
-    pub const fn of(&self, lane: Lane) -> Option<Rate> {
+    pub const fn of(&self, lane: RequestClass) -> Option<Rate> {
         match lane {
-            Lane::Reads => self.reads.0,
-            Lane::Writes => self.writes.0,
-            Lane::Cancels => self.cancels.0,
-            Lane::Probes => None,
+            RequestClass::Reads => self.reads.0,
+            RequestClass::Writes => self.writes.0,
+            RequestClass::Cancels => self.cancels.0,
+            RequestClass::Probes => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use super::problem::Problem;
-use super::routes::Lane;
+use super::routes::RequestClass;
 use super::stream::Content;
 use super::wire::print;
 use crate::exchange::units::Sequence;
@@ -23,7 +23,7 @@ pub struct Reply {
     /// Whether this is the answer to an earlier request, given once more.
     pub replayed: bool,
     /// The lane that it drew on, where that is not its route's.
-    pub drew: Option<Lane>,
+    pub drew: Option<RequestClass>,
     /// Where the created thing is to be found.
     pub location: Option<String>,
     /// The body's media type; JSON where there is none.

@@ -21,7 +21,7 @@ use crate::exchange::command::Role;
 pub const BASE: &str = "/api/v1";
 
 /// The answer of an endpoint that has to wait for the exchange.
-pub type Pending = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+pub type EndpointFuture = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
 /// The varying parts of a path, by name.
 pub type PathParts = Vec<(String, String)>;
@@ -34,14 +34,14 @@ pub enum Endpoint {
     /// Only looks at the read model.
     Read(fn(&Call) -> Result<Reply, Problem>),
     /// Only looks at the read model, and may have much to read.
-    Long(fn(Call) -> Pending),
+    Long(fn(Call) -> EndpointFuture),
     /// Asks the exchange.
-    Write(fn(Call) -> Pending),
+    Write(fn(Call) -> EndpointFuture),
     /// Asks the exchange several things, each of which draws on the bucket that it would draw on
     /// alone: whether there is enough is known once they are read.
-    Several(fn(Call) -> Pending),
+    Several(fn(Call) -> EndpointFuture),
     /// May look into the past, which takes a while.
-    Past(fn(Call) -> Pending),
+    Past(fn(Call) -> EndpointFuture),
 }
 
 /// Who may ask.
@@ -70,7 +70,7 @@ impl Access {
 
 /// What a request is counted as, and whose bucket it draws on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum RequestClass {
     /// Questions of those who watch over the process.
     Probes,
     /// Nothing is asked of the exchange.
@@ -81,23 +81,28 @@ pub enum Lane {
     Writes,
 }
 
-impl Lane {
+impl RequestClass {
     /// Every lane.
-    pub const ALL: [Lane; 4] = [Lane::Probes, Lane::Reads, Lane::Cancels, Lane::Writes];
+    pub const ALL: [RequestClass; 4] =
+        [RequestClass::Probes, RequestClass::Reads, RequestClass::Cancels, RequestClass::Writes];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Lane::Probes => "probes",
-            Lane::Reads => "reads",
-            Lane::Cancels => "cancels",
-            Lane::Writes => "writes",
+            RequestClass::Probes => "probes",
+            RequestClass::Reads => "reads",
+            RequestClass::Cancels => "cancels",
+            RequestClass::Writes => "writes",
         }
     }
 
     /// The lane of a request that no route takes.
-    pub fn of_method(method: &Method) -> Lane {
-        if matches!(*method, Method::GET | Method::HEAD) { Lane::Reads } else { Lane::Writes }
+    pub fn of_method(method: &Method) -> RequestClass {
+        if matches!(*method, Method::GET | Method::HEAD) {
+            RequestClass::Reads
+        } else {
+            RequestClass::Writes
+        }
     }
 }
 
@@ -125,7 +130,7 @@ pub struct Route {
     /// Whether a body is read.
     pub body: BodyRule,
     /// What it is counted as.
-    pub lane: Lane,
+    pub class: RequestClass,
     /// What answers.
     pub endpoint: Endpoint,
     /// Its line in the table, from 0.
@@ -316,7 +321,7 @@ fn get(template: &'static str, endpoint: Endpoint) -> Route {
         template,
         access: Access::Keys,
         body: BodyRule::Ignored,
-        lane: Lane::Reads,
+        class: RequestClass::Reads,
         endpoint,
         number: 0,
     }
@@ -326,11 +331,11 @@ fn read(template: &'static str, endpoint: fn(&Call) -> Result<Reply, Problem>) -
     get(template, Endpoint::Read(endpoint))
 }
 
-fn long(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+fn long(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     get(template, Endpoint::Long(endpoint))
 }
 
-fn past(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+fn past(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     get(template, Endpoint::Past(endpoint))
 }
 
@@ -339,34 +344,34 @@ fn probe(
     access: Access,
     endpoint: fn(&Door, &Parts) -> Result<Reply, Problem>,
 ) -> Route {
-    Route { access, lane: Lane::Probes, ..get(template, Endpoint::Probe(endpoint)) }
+    Route { access, class: RequestClass::Probes, ..get(template, Endpoint::Probe(endpoint)) }
 }
 
 fn write(
     method: Method,
     template: &'static str,
     body: BodyRule,
-    endpoint: fn(Call) -> Pending,
+    endpoint: fn(Call) -> EndpointFuture,
 ) -> Route {
     Route {
         method,
         template,
         access: Access::Traders,
         body,
-        lane: Lane::Writes,
+        class: RequestClass::Writes,
         endpoint: Endpoint::Write(endpoint),
         number: 0,
     }
 }
 
-fn several(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+fn several(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     let route = write(Method::POST, template, BodyRule::Required, endpoint);
     Route { endpoint: Endpoint::Several(endpoint), ..route }
 }
 
-fn cancel(template: &'static str, endpoint: fn(Call) -> Pending) -> Route {
+fn cancel(template: &'static str, endpoint: fn(Call) -> EndpointFuture) -> Route {
     let route = write(Method::DELETE, template, BodyRule::Absent, endpoint);
-    Route { lane: Lane::Cancels, ..route }
+    Route { class: RequestClass::Cancels, ..route }
 }
 
 fn operators_only(route: Route) -> Route {

@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::Limits;
+use super::connection_slots::ConnectionSlots;
 use super::door::Door;
-use super::lanes::{self, Lanes};
-use super::places::Places;
 use super::venue::Venue;
+use super::workers::{self, Workers};
 
 /// Pause after a failed accept: mostly the process is out of file descriptors, and trying again
 /// at once would only burn the time in which some are given back.
@@ -43,8 +43,8 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let door = Arc::new(Door::new(venue, limits).map_err(io::Error::other)?);
-    let mut lanes = Lanes::open(lanes_count(), &door, limits)?;
-    let mut places = Places::new(limits.connections_max);
+    let mut lanes = Workers::open(lanes_count(), &door, limits)?;
+    let mut places = ConnectionSlots::new(limits.connections_max);
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
     let mut turning_away = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -52,7 +52,7 @@ pub async fn run(
         tokio::select! {
             biased;
             () = &mut shutdown => break,
-            Some(ended) = turning_away.join_next() => lanes::report(ended),
+            Some(ended) = turning_away.join_next() => workers::report(ended),
             accepted = listener.accept() => match accepted {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -72,7 +72,7 @@ pub async fn run(
     // Those who are being turned away hear it to the end, too.
     let told = async {
         while let Some(ended) = turning_away.join_next().await {
-            lanes::report(ended);
+            workers::report(ended);
         }
     };
     tokio::join!(lanes.close(), told);

@@ -12,7 +12,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
 use super::packing::PackedList;
-use super::untaken::Held;
+use super::unread_rows::RowReservation;
 use super::wire::print::{Unprintable, print};
 
 /// Most bytes that are printed ahead of a list's reader, and the size of the pieces in which it is
@@ -42,7 +42,7 @@ pub struct Listed {
     /// Pieces given in this turn.
     given: usize,
     /// What its rows count as for as long as they wait.
-    held: Option<Held>,
+    held: Option<RowReservation>,
 }
 
 /// Rows still to be printed.
@@ -108,7 +108,7 @@ impl Content {
     }
 
     /// Counts its rows for as long as they wait; what is sent whole has none that do.
-    pub(super) fn count(&mut self, held: Held) {
+    pub(super) fn count(&mut self, held: RowReservation) {
         if let Content::Listed(list) = self {
             list.held = Some(held);
         }

@@ -9,7 +9,7 @@ use super::wire::account::{HeartbeatJson, UserJson, VenueModeJson};
 use super::wire::json::Json;
 use crate::exchange::command::Command;
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// Shortest time-out: a bot that is restarted should not lose its orders for it.
 const TIMEOUT_SECONDS_MIN: u32 = 5;
@@ -32,8 +32,8 @@ pub async fn beat(call: Call) -> Result<Reply, Problem> {
     let seconds = form.field("timeoutSeconds", timeout);
     let timeout_seconds = form.finish(seconds)?;
     let user = call.caller.user;
-    let again = |_: &ReadModel, kept: &Kept| match kept {
-        Kept::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::Heartbeat(heartbeat) => Some(HeartbeatJson::from(*heartbeat)),
         _ => None,
     };
     let command = Command::Heartbeat { user, timeout_seconds };
@@ -66,8 +66,8 @@ pub async fn set_venue_mode(call: Call) -> Result<Reply, Problem> {
     let mut form = call.form_with_body();
     let mode = form.field("mode", text(parse::trading_mode));
     let mode = form.finish(mode)?;
-    let again = |_: &ReadModel, kept: &Kept| match kept {
-        Kept::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::VenueMode(mode) => Some(VenueModeJson::from(*mode)),
         _ => None,
     };
     let written = call.submit_and_show(Command::SetVenueMode { mode }, again).await?;
@@ -105,8 +105,8 @@ pub async fn lift_exposure_limit(call: Call) -> Result<Reply, Problem> {
 
 /// Carries out a command that changes how a user stands, and answers the user.
 async fn show_user(call: &Call, command: Command) -> Result<Reply, Problem> {
-    let again = |_: &ReadModel, kept: &Kept| match kept {
-        Kept::User(row) => Some(UserJson::from(&**row)),
+    let again = |_: &ReadModel, kept: &StoredResponse| match kept {
+        StoredResponse::User(row) => Some(UserJson::from(&**row)),
         _ => None,
     };
     let written = call.submit_and_show(command, again).await?;

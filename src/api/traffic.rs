@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::routes::{Lane, Route};
+use super::routes::{RequestClass, Route};
 use crate::engine::histogram::{Histogram, Spread};
 
 /// Statuses that are counted one by one; any other is counted under the last place.
@@ -19,7 +19,7 @@ pub struct Traffic {
     /// By the route's number; the last is of what had no route.
     answers: Vec<[AtomicU64; STATUSES.len() + 1]>,
     /// By lane.
-    took: [Histogram; Lane::ALL.len()],
+    took: [Histogram; RequestClass::ALL.len()],
     connections: AtomicU64,
     turned_away: AtomicU64,
 }
@@ -43,7 +43,7 @@ impl Traffic {
         if let Some(count) = self.answers.get(row).and_then(|statuses| statuses.get(place)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some(took) = route.and_then(|route| self.took.get(route.lane as usize)) {
+        if let Some(took) = route.and_then(|route| self.took.get(route.class as usize)) {
             took.count_since(began);
         }
     }
@@ -62,8 +62,8 @@ impl Traffic {
     }
 
     /// How long whole requests took, by lane, in nanoseconds.
-    pub fn took(&self) -> impl Iterator<Item = (Lane, Spread)> {
-        Lane::ALL.into_iter().zip(&self.took).map(|(lane, took)| (lane, took.read()))
+    pub fn took(&self) -> impl Iterator<Item = (RequestClass, Spread)> {
+        RequestClass::ALL.into_iter().zip(&self.took).map(|(lane, took)| (lane, took.read()))
     }
 
     /// Counts a connection until what this gives is dropped.

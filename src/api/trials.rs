@@ -3,7 +3,7 @@
 
 use super::batch::{Resolved, Shown, key_reused};
 use super::call::Call;
-use super::once;
+use super::idempotency;
 use super::orders::{Placed, named_order, own_order, placed, placed_before, untold};
 use super::problem::Problem;
 use super::reply::Reply;
@@ -11,7 +11,7 @@ use super::routes::BASE;
 use super::wire::account::BalanceJson;
 use super::wire::order::{BatchJson, OrderJson, ResultJson, TriedJson, after, placed_row};
 use super::wire::problem::ProblemJson;
-use crate::exchange::command::{Once, PlaceOrder};
+use crate::exchange::command::{IdempotencyKey, PlaceOrder};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{OrderNo, UserNo};
 use crate::exchange::invariant::Broken;
@@ -19,15 +19,17 @@ use crate::exchange::trial::Tried;
 use crate::exchange::trial::several::{KeyedStep, Step};
 use crate::exchange::units::{Lots, Tick};
 use crate::projection::ReadModel;
-use crate::projection::answers::Kept;
+use crate::projection::responses::StoredResponse;
 
 /// `POST /trading/orders?dryRun=true`: what an order would come to.
 pub async fn place(call: &Call, terms: PlaceOrder) -> Result<Reply, Problem> {
     let user = call.caller.user;
     // The key is held to what the request would be without `dryRun`.
     let target = format!("{BASE}/trading/orders");
-    let once =
-        call.once.as_ref().map(|once| Box::new(once::once(user, once.key, &target, &call.body)));
+    let once = call
+        .once
+        .as_ref()
+        .map(|once| Box::new(idempotency::once(user, once.key, &target, &call.body)));
     let tell = move |view: &ReadModel, came: Result<&Applied<'_>, Broken>| {
         let sequence = view.watermark();
         let applied = sound(came)?;
@@ -79,11 +81,12 @@ pub async fn batch(
 ) -> Result<Reply, Problem> {
     let user = call.caller.user;
     let target = format!("{BASE}/trading/orders/batch");
-    let once = call.once.as_ref().map(|once| once::once(user, once.key, &target, &call.body));
+    let once =
+        call.once.as_ref().map(|once| idempotency::once(user, once.key, &target, &call.body));
     let (mut steps, mut slots): (Vec<KeyedStep>, Vec<Result<(), Problem>>) = Default::default();
     for (part, operation) in (0_u8..).zip(operations) {
         let step = operation.and_then(|operation| step(call, operation, &steps));
-        let keyed = |step| (step, once.map(|once| Box::new(Once { part, ..once })));
+        let keyed = |step| (step, once.map(|once| Box::new(IdempotencyKey { part, ..once })));
         slots.push(step.map(|step| steps.push(keyed(step))));
     }
     let tell = move |view: &ReadModel, came: Result<&[Applied<'_>], Broken>| {
@@ -151,7 +154,7 @@ fn shown(
             let shown = match step {
                 Some(step) => placed(step).map(|json| Shown::Placed(Placed::Now(json))),
                 None => view.answers.of(*first).and_then(|kept| match kept {
-                    Kept::Order(row) if row.no.0 != *first => {
+                    StoredResponse::Order(row) if row.no.0 != *first => {
                         Some(Shown::Cancelled(OrderJson::of(view, row)))
                     }
                     kept => placed_before(view, kept).map(Shown::Placed),

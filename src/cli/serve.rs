@@ -27,7 +27,7 @@ use crate::engine::Engine;
 use crate::engine::archiver::ArchiveStatus;
 use crate::engine::history::HistoryStore;
 use crate::engine::meter::Meter;
-use crate::engine::start::{self, Beside, Running, Snapshots};
+use crate::engine::start::{self, Running, Snapshots, Storage};
 use crate::journal::Journal;
 use crate::journal::archive::{Archive, ArchiveError, Cut};
 use crate::journal::reader::JournalReader;
@@ -103,10 +103,10 @@ pub struct ServeArgs {
     snapshot_every: u64,
     #[command(flatten)]
     rates: RateArgs,
-    /// Hold each thread that serves connections on a core of its own, where the process may use as
+    /// Pin each thread that serves connections to a core of its own, where the process may use as
     /// many cores as it has such threads: for a machine that nothing else uses
-    #[arg(long, env = "OPENOUTCRY_HOLD_LANES", value_parser = FalseyValueParser::new())]
-    hold_lanes: bool,
+    #[arg(long, env = "OPENOUTCRY_PIN_WORKERS", value_parser = FalseyValueParser::new())]
+    pin_workers: bool,
     /// How log lines look
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -165,8 +165,8 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let listener = runtime.block_on(listen(args.listen))?;
-    let (lanes_held, rates) = (args.hold_lanes, args.rates.rates());
-    let limits = api::Limits { lanes_held, rates, ..limits()? };
+    let (workers_pinned, rates) = (args.pin_workers, args.rates.rates());
+    let limits = api::Limits { workers_pinned, rates, ..limits()? };
     let (running, served) =
         runtime.block_on(serve(args, operator_key.as_deref(), listener, limits));
     // A replay that was given up still runs, and has changed nothing.
@@ -216,7 +216,7 @@ fn open(args: &ServeArgs, meter: Arc<Meter>) -> Result<Running, Failure> {
     let archive = archive.transpose()?;
     let reader = journal.reader();
     let history = HistoryStore::open(&args.data).map_err(|error| failed(error.to_string()))?;
-    let beside = Beside { history, snapshots: snapshots(args) };
+    let beside = Storage { history, snapshots: snapshots(args) };
     let mut running = start::start_metered(journal, Some(beside), meter)
         .map_err(|error| failed(error.to_string()))?;
     if let Some(archive) = archive {

@@ -7,9 +7,9 @@ use std::thread::{self, Builder};
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
-use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::matcher::{Matcher, apply};
+use super::matcher_status::MatcherStatus;
 use super::meter::Meter;
 use super::pending::AppliedBlock;
 use super::projector::{NotFolded, Projector};
@@ -17,7 +17,7 @@ use super::sequencer::Sequenced;
 use crate::exchange::results::Results;
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::replay::Replayer;
-use crate::journal::replay::sealer::Sealer;
+use crate::journal::replay::hasher_thread::HasherThread;
 
 /// Blocks that are applied and not yet folded: enough that neither waits for the other at every
 /// block.
@@ -44,7 +44,7 @@ enum End {
 /// Who folds while others apply.
 struct Folder<'a> {
     projector: &'a mut Projector,
-    due: &'a DueBoard,
+    due: &'a MatcherStatus,
     halt: &'a Halt,
     meter: &'a Meter,
 }
@@ -69,7 +69,7 @@ impl Matcher {
     /// Applies what is replayed, with results hashed and folded beside; false where that was the
     /// end. Without threads for that nothing is done: the same can be done in place.
     pub(super) fn catch_up(&mut self) -> bool {
-        let Ok(sealer) = Sealer::start(self.replayer.results()) else { return true };
+        let Ok(sealer) = HasherThread::start(self.replayer.results()) else { return true };
         let mut beside = std::mem::take(&mut self.replayer).sealed_by(sealer);
         let end = self.apply_beside(&mut beside);
         match beside.settled() {
@@ -89,7 +89,7 @@ impl Matcher {
         sound
     }
 
-    fn apply_beside(&mut self, beside: &mut Replayer<Sealer>) -> End {
+    fn apply_beside(&mut self, beside: &mut Replayer<HasherThread>) -> End {
         let Matcher { blocks, trials, held, projector, due, halt, meter, replayed, .. } = self;
         let halt: &Halt = halt;
         thread::scope(|scope| {
@@ -128,7 +128,7 @@ impl Matcher {
 
 /// Applies a block and hands on what came of it; false where that was the end.
 fn hand_on(
-    beside: &mut Replayer<Sealer>,
+    beside: &mut Replayer<HasherThread>,
     sequenced: &Sequenced,
     through: Sequence,
     halt: &Halt,
@@ -169,14 +169,14 @@ mod tests {
     use crate::journal::block::BlockBuilder;
     use crate::journal::memory::MemoryJournal;
     use crate::projection::ReadModel;
-    use crate::projection::history::shelf::Shelf;
+    use crate::projection::history::page_storage::PageStorage;
     use crate::projection::history::{History, HistoryError, PageKey};
 
     /// A shelf that breaks under the first page.
     #[derive(Debug)]
     struct Rotten;
 
-    impl Shelf for Rotten {
+    impl PageStorage for Rotten {
         fn put(&self, _: PageKey, _: Vec<u8>) {
             panic!("expected by this test");
         }

@@ -8,9 +8,9 @@ use crate::exchange::units::TimeMs;
 
 /// A jump ahead by more than this is doubted: what it would end, such as a dispute window, could
 /// never be had back. Clocks that are kept right are corrected by far less.
-const DOUBTED_AHEAD: Duration = Duration::from_secs(60);
+const DOUBTED_AHEAD: Duration = Duration::from_mins(1);
 /// How long the system's clock must stay ahead before it is believed.
-const BELIEVED_AFTER: Duration = Duration::from_secs(60);
+const BELIEVED_AFTER: Duration = Duration::from_mins(1);
 /// How far behind the system's clock must be for that to be told.
 const TOLD_BEHIND: Duration = Duration::from_secs(1);
 
@@ -240,8 +240,8 @@ mod tests {
 
     #[test]
     fn a_jump_ahead_and_back_leaves_no_trace() {
-        let year = 365 * 24 * 3_600_000;
-        let ahead = Oddity::Ahead(ms(year as u64 - 10));
+        let year: i64 = 365 * 24 * 3_600_000;
+        let ahead = Oddity::Ahead(ms(year.unsigned_abs() - 10));
         let readings = [(5, 5), (year, 10), (year + 400, 410), (412, 412), (500, 500)];
         let expected = [(5, None), (10, Some(ahead)), (410, None), (412, None), (500, None)];
         assert_eq!(times(&readings), expected);
@@ -249,14 +249,15 @@ mod tests {
 
     #[test]
     fn a_clock_that_stays_ahead_is_believed_in_the_end() {
-        let hour = 3_600_000;
+        let hour: i64 = 3_600_000;
         let mut readings = vec![(0, 0), (hour, 10)];
         readings.extend([
             (hour + 30_000, 30_010),
             (hour + 60_000, 60_010),
             (hour + 60_005, 60_015),
         ]);
-        let (ahead, believed) = (ms(hour as u64 - 10), ms(hour as u64 - 10));
+        let ahead = ms(hour.unsigned_abs() - 10);
+        let believed = ahead;
         let expected = [
             (0, None),
             (10, Some(Oddity::Ahead(ahead))),

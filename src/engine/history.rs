@@ -11,7 +11,7 @@ use crate::exchange::units::Sequence;
 use crate::journal::pages::{NAME_BYTES, PageStore};
 use crate::journal::snapshot::Point;
 use crate::journal::store::{Step, StoreError};
-use crate::projection::history::shelf::Shelf;
+use crate::projection::history::page_storage::PageStorage;
 use crate::projection::history::{History, HistoryError, KEY_BYTES, PageKey, ROWS_PER_PAGE};
 
 /// Bytes put on the shelf after which they are synced, with what leads to them.
@@ -37,12 +37,12 @@ pub enum NotVouched {
 /// A data directory's history. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HistoryStore {
-    backlog: Arc<Backlog<Kept>>,
+    backlog: Arc<Backlog<StoredState>>,
     rows: NonZeroU32,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredState {
     pages: PageStore,
     /// The last record whose pages are on the shelf.
     folded: AtomicU64,
@@ -90,22 +90,22 @@ impl HistoryStore {
         })?;
         let [folded, unsynced, unwritten] = [const { AtomicU64::new(0) }; 3];
         let (failed, replaying) = (AtomicBool::new(false), AtomicBool::new(true));
-        let kept = Kept { pages, folded, unsynced, unwritten, failed, replaying };
+        let kept = StoredState { pages, folded, unsynced, unwritten, failed, replaying };
         Ok(HistoryStore { backlog: Backlog::start(kept), rows })
     }
 
-    fn kept(&self) -> &Kept {
+    fn kept(&self) -> &StoredState {
         self.backlog.store()
     }
 
     /// Where a read model puts its pages.
     pub fn history(&self) -> History {
-        History::on(Arc::clone(&self.backlog) as Arc<dyn Shelf>).paged(self.rows)
+        History::on(Arc::clone(&self.backlog) as Arc<dyn PageStorage>).paged(self.rows)
     }
 
     /// Where a read model puts pages that are here already.
-    pub fn elsewhere(&self) -> History {
-        History::nowhere().paged(self.rows)
+    pub fn rebuild_target(&self) -> History {
+        History::discarding().paged(self.rows)
     }
 
     /// Notes that the pages up to a record are here.
@@ -156,7 +156,7 @@ const fn vouched_key(sequence: Sequence) -> [u8; 8] {
     sequence.get().to_be_bytes()
 }
 
-impl Kept {
+impl StoredState {
     fn sync(&self) -> Result<(), StoreError> {
         self.unsynced.store(0, Ordering::Release);
         self.unwritten.store(0, Ordering::Release);
@@ -181,7 +181,7 @@ impl Kept {
     }
 }
 
-impl Store for Kept {
+impl Store for StoredState {
     fn store(&self, pages: &backlog::Pages) -> bool {
         let pages = pages.iter().map(|(key, page)| (key.bytes(), &**page));
         let put = if self.replaying.load(Ordering::Acquire) {
@@ -221,7 +221,7 @@ impl Store for Kept {
     }
 }
 
-impl Shelf for Backlog<Kept> {
+impl PageStorage for Backlog<StoredState> {
     fn put(&self, key: PageKey, bytes: Vec<u8>) {
         Backlog::put(self, key, bytes);
     }
@@ -283,7 +283,7 @@ mod tests {
             let data = tempfile::tempdir().unwrap();
             let history = HistoryStore::open(data.path()).unwrap();
             let key = PageKey { kind: Kind::Orders, owner: 1, page: 1 };
-            Shelf::put(&*history.backlog, key, b"page".to_vec());
+            PageStorage::put(&*history.backlog, key, b"page".to_vec());
             history.vouch(&point(1)).unwrap();
             assert!(history.vouches(&point(1)) && !history.vouches(&point(2)));
 
@@ -295,13 +295,13 @@ mod tests {
                 assert!(!history.vouches(&point(sequence)));
             }
             // What is put is still found.
-            assert_eq!(Shelf::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
+            assert_eq!(PageStorage::get(&*history.backlog, key), Ok(Some(b"page".to_vec())));
             history.close();
             drop(history);
 
             let history = HistoryStore::open(data.path()).unwrap();
             assert!((1..4).all(|sequence| !history.vouches(&point(sequence))));
-            assert_eq!(Shelf::get(&*history.backlog, key), Ok(None));
+            assert_eq!(PageStorage::get(&*history.backlog, key), Ok(None));
             history.vouch(&point(4)).unwrap();
             assert!(history.vouches(&point(4)));
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::pending::Letter;
+use super::pending::Delivery;
 
 /// A thread that is about to sleep so soon after it last was is busy.
 const BUSY_WITHIN: Duration = Duration::from_millis(1);
@@ -27,7 +27,7 @@ thread_local! {
 /// Where answers wait for the callers of one thread.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    letters: Mutex<Vec<Letter>>,
+    letters: Mutex<Vec<Delivery>>,
     came: Notify,
 }
 
@@ -39,7 +39,7 @@ impl Mailbox {
     }
 
     /// Puts letters in, leaving none, and wakes the thread once.
-    pub fn put(&self, letters: &mut Vec<Letter>) {
+    pub fn put(&self, letters: &mut Vec<Delivery>) {
         {
             let mut waiting = self.letters.lock();
             if waiting.is_empty() {
@@ -81,14 +81,14 @@ pub async fn open() {
     loop {
         mailbox.came.notified().await;
         std::mem::swap(&mut *mailbox.letters.lock(), &mut letters);
-        letters.drain(..).for_each(Letter::deliver);
+        letters.drain(..).for_each(Delivery::deliver);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::pending::{Came, Refusal, ReplySlot};
+    use crate::engine::pending::{CommandOutcome, Refusal, ReplySlot};
 
     #[test]
     fn a_thread_is_quiet_once_nothing_was_asked_for_long() {
@@ -110,9 +110,9 @@ mod tests {
             let (slots, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| ReplySlot::new(None)).unzip();
             let letters = slots.into_iter().filter_map(|slot| {
                 assert!(Arc::ptr_eq(slot.home().unwrap(), &mailbox));
-                slot.letter(Came::Refused(Refusal::Overloaded))
+                slot.letter(CommandOutcome::Refused(Refusal::Overloaded))
             });
-            let mut letters: Vec<Letter> = letters.collect();
+            let mut letters: Vec<Delivery> = letters.collect();
             std::thread::spawn(move || mailbox.put(&mut letters)).join().unwrap();
             for answer in answers {
                 assert_eq!(answer.await.unwrap().unwrap_err(), Refusal::Overloaded);

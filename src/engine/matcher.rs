@@ -11,14 +11,14 @@ use crossbeam_channel::{Receiver, select};
 
 use super::TRIAL_MEETS_MAX;
 use super::clock::Clock;
-use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::matcher_status::MatcherStatus;
 use super::meter::Meter;
 use super::pending::{AppliedBlock, AppliedRecords, Refusal, Trial};
 use super::projector::{NotFolded, Projector};
 use super::sequencer::{Sequenced, refuse};
 use crate::exchange::effect::{Applied, Effect};
-use crate::exchange::results::{Results, Seal};
+use crate::exchange::results::{Results, ResultsHasher};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::Durable;
 use crate::journal::block::Block;
@@ -43,7 +43,7 @@ pub struct Matcher {
     /// The last record that is replayed.
     pub replayed: Sequence,
     /// Where to say what is due, and what the records came to.
-    pub due: Arc<DueBoard>,
+    pub due: Arc<MatcherStatus>,
     /// Why to stop.
     pub halt: Arc<Halt>,
     /// Where to tell of the work.
@@ -156,7 +156,7 @@ fn applied(all: &[Vec<Effect>], first: Sequence, time: TimeMs) -> Vec<Applied<'_
 ///
 /// # Errors
 /// Why the engine must halt.
-pub(super) fn apply<S: Seal>(
+pub(super) fn apply<S: ResultsHasher>(
     replayer: &mut Replayer<S>,
     block: &Durable<Block>,
     settles: bool,
@@ -186,7 +186,7 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::pending::ToldAll;
+    use crate::engine::pending::BatchTrialCallback;
     use crate::engine::pending::fixture::slot_then;
     use crate::exchange::command::{Command, Record};
     use crate::exchange::ids::UserNo;
@@ -306,7 +306,7 @@ mod tests {
         let (shows, mut told): (Vec<_>, Vec<_>) =
             (0..50).map(|_| tokio::sync::oneshot::channel::<()>()).unzip();
         for shows in shows {
-            let told: ToldAll = Box::new(move |_, _| drop(shows));
+            let told: BatchTrialCallback = Box::new(move |_, _| drop(shows));
             asks.send(Trial::Several { user: UserNo(0), steps: Vec::new(), told }).unwrap();
         }
         Matcher { trials, ..matcher(blocks, ReadModel::new()) }.run();

@@ -8,20 +8,20 @@
 
 pub mod clock;
 pub mod halt;
-pub mod gathering;
+pub mod batch_reply;
 pub mod histogram;
 pub mod meter;
 pub mod mailbox;
 pub mod pending;
-mod room;
-pub mod due;
+mod intake_quota;
+pub mod matcher_status;
 pub mod sequencer;
 pub mod matcher;
 mod catch_up;
 pub mod projector;
-mod shown;
+mod watermark;
 pub mod archiver;
-pub mod pace;
+pub mod throttle;
 pub mod history;
 mod backlog;
 pub mod restore;
@@ -36,7 +36,7 @@ use crossbeam_channel::Sender;
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::oneshot;
 
-use crate::exchange::command::{Asked, Once};
+use crate::exchange::command::{IdempotencyKey, KeyedCommand};
 use crate::exchange::effect::Applied;
 use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
@@ -45,14 +45,17 @@ use crate::exchange::trial::several::KeyedStep;
 use crate::exchange::units::Sequence;
 use crate::projection::ReadModel;
 
-use gathering::Gathering;
+use batch_reply::BatchReplies;
 use halt::{Halt, HaltReason};
+use intake_quota::IntakeQuota;
 use meter::Meter;
 use past::Past;
-use pending::{Answer, Intake, Look, Pending, Refusal, ReplySlot, Several, Told, ToldAll, Trial};
-use room::Room;
-use shown::Shown;
+use pending::{
+    Answer, BatchTrialCallback, CommandBatch, Intake, Look, Pending, Refusal, ReplySlot, Trial,
+    TrialCallback,
+};
 use snapshotter::{SnapshotBoard, SnapshotStatus};
+use watermark::PublishedWatermark;
 
 /// Commands that may wait for the sequencer; the next is refused at once. Some ten group commits'
 /// worth: more would only make the wait longer than clients wait. Callers who come at the same
@@ -69,16 +72,16 @@ pub const TRIAL_MEETS_MAX: usize = 1000;
 
 /// A caller's handle on a running engine. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Engine(Arc<Reached>);
+pub struct Engine(Arc<EngineShared>);
 
 /// What a handle reaches.
 #[derive(Debug)]
-struct Reached {
+struct EngineShared {
     intake: Sender<Intake>,
-    room: Room,
+    room: IntakeQuota,
     trials: Sender<Trial>,
     read_model: Arc<RwLock<ReadModel>>,
-    shown: Arc<Shown>,
+    shown: Arc<PublishedWatermark>,
     halt: Arc<Halt>,
     meter: Arc<Meter>,
     past: Past,
@@ -111,7 +114,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Refusal`], which says whether the command may have been accepted.
-    pub async fn submit(&self, command: impl Into<Asked>) -> Result<Answer, Refusal> {
+    pub async fn submit(&self, command: impl Into<KeyedCommand>) -> Result<Answer, Refusal> {
         let answer = self.submit_detached(command)?;
         answer.await.unwrap_or_else(|_| Err(self.0.halt.unanswered()))
     }
@@ -123,7 +126,7 @@ impl Engine {
     /// As [`Engine::submit`].
     pub async fn submit_and_look<T: Send + 'static>(
         &self,
-        command: impl Into<Asked>,
+        command: impl Into<KeyedCommand>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<(Answer, T), Refusal> {
         self.ask_and_look(command, look)?.came().await
@@ -136,7 +139,7 @@ impl Engine {
     /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
     pub fn ask_and_look<T: Send + 'static>(
         &self,
-        command: impl Into<Asked>,
+        command: impl Into<KeyedCommand>,
         look: impl FnOnce(&ReadModel, &Applied<'_>) -> T + Send + 'static,
     ) -> Result<Asking<T>, Refusal> {
         let (shows, seen) = oneshot::channel();
@@ -155,14 +158,14 @@ impl Engine {
     /// [`Refusal`] when it cannot even wait: the intake is full, stopped or halted.
     pub fn submit_detached(
         &self,
-        command: impl Into<Asked>,
+        command: impl Into<KeyedCommand>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         self.hand_in(command.into(), None)
     }
 
     fn hand_in(
         &self,
-        asked: Asked,
+        asked: KeyedCommand,
         look: Option<Look>,
     ) -> Result<oneshot::Receiver<Result<Answer, Refusal>>, Refusal> {
         let (reply, answer) = ReplySlot::new(look);
@@ -171,13 +174,13 @@ impl Engine {
     }
 
     /// For a caller that asks several commands and takes their answers together.
-    pub fn gather(&self) -> Gathering {
-        Gathering::new(Arc::clone(&self.0.halt))
+    pub fn gather(&self) -> BatchReplies {
+        BatchReplies::new(Arc::clone(&self.0.halt))
     }
 
     /// Hands commands in whose answers come together: in their order, as far as there is room for
     /// them. The rest are answered with a [`Refusal`].
-    pub fn ask_several(&self, gathering: &mut Gathering, mut asked: Vec<Asked>) {
+    pub fn ask_several(&self, gathering: &mut BatchReplies, mut asked: Vec<KeyedCommand>) {
         let all = asked.len();
         let (gathered, place) = gathering.places(all);
         let room = self.0.room.take(all, self.0.intake.len());
@@ -185,7 +188,7 @@ impl Engine {
         let mut rest = all.saturating_sub(asked.len());
         let mut refused = Refusal::Overloaded;
         if !asked.is_empty() {
-            let several = Several::new(asked, gathered, place, room);
+            let several = CommandBatch::new(asked, gathered, place, room);
             if let Err(refusal) = self.take_in(Intake::Several(several)) {
                 (rest, refused) = (all, refusal);
             }
@@ -213,11 +216,11 @@ impl Engine {
     pub async fn try_out<T: Send + 'static>(
         &self,
         tried: Tried,
-        once: Option<Box<Once>>,
+        once: Option<Box<IdempotencyKey>>,
         tell: impl FnOnce(&ReadModel, Result<&Applied<'_>, Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let (shows, seen) = oneshot::channel();
-        let told: Told = Box::new(move |view, came| {
+        let told: TrialCallback = Box::new(move |view, came| {
             show(shows, came.transpose().map(|applied| tell(view, applied)));
         });
         self.on_trial(Trial::One { tried, once, told }, seen).await
@@ -234,7 +237,7 @@ impl Engine {
         tell: impl FnOnce(&ReadModel, Result<&[Applied<'_>], Broken>) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         let (shows, seen) = oneshot::channel();
-        let told: ToldAll = Box::new(move |view, came| {
+        let told: BatchTrialCallback = Box::new(move |view, came| {
             show(shows, came.transpose().map(|all| tell(view, all)));
         });
         self.on_trial(Trial::Several { user, steps, told }, seen).await
@@ -262,13 +265,13 @@ impl Engine {
 
     /// The last record that every read shows. Waits for nobody.
     pub fn watermark(&self) -> Sequence {
-        self.0.shown.read().0
+        self.0.shown.load().0
     }
 
     /// The same, and the record that last gave or took away a key: what was known of keys since it
     /// holds at least as of the first.
     pub fn watermark_and_keys(&self) -> (Sequence, Sequence) {
-        self.0.shown.read()
+        self.0.shown.load()
     }
 
     /// How many commands wait for the sequencer.

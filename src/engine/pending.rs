@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::gathering::{Gained, Gathered};
+use super::batch_reply::{BatchPart, BatchReplySink};
 use super::halt::HaltReason;
+use super::intake_quota::Reservation;
 use super::mailbox::Mailbox;
-use super::room::Taken;
 use crate::exchange::Exchange;
-use crate::exchange::command::{Asked, Once, Record};
+use crate::exchange::command::{IdempotencyKey, KeyedCommand, Record};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::UserNo;
 use crate::exchange::invariant::Broken;
@@ -39,12 +39,12 @@ enum To {
     /// For this answer, on the thread of this mailbox if it has one.
     One(oneshot::Sender<Result<Answer, Refusal>>, Option<Arc<Mailbox>>),
     /// For several, of which these are the ones at these places.
-    Gathered(Arc<Gathered>, Range<usize>),
+    Gathered(Arc<BatchReplySink>, Range<usize>),
 }
 
 /// What came of commands in a row.
 #[derive(Debug, Clone)]
-pub enum Came {
+pub enum CommandOutcome {
     /// The block's records from this place on.
     Applied(Arc<AppliedBlock>, usize),
     /// They were refused.
@@ -53,7 +53,7 @@ pub enum Came {
 
 /// What is said, and to whom.
 #[derive(Debug)]
-pub enum Letter {
+pub enum Delivery {
     /// One answer.
     One {
         /// Who asked.
@@ -64,18 +64,18 @@ pub enum Letter {
     /// Several answers.
     All {
         /// Who asked.
-        to: oneshot::Sender<Vec<Gained>>,
+        to: oneshot::Sender<Vec<BatchPart>>,
         /// What came of them.
-        gained: Vec<Gained>,
+        gained: Vec<BatchPart>,
     },
 }
 
-impl Letter {
+impl Delivery {
     /// Hands it over. A caller that has gone away needs no answer.
     pub fn deliver(self) {
         match self {
-            Letter::One { to, answer } => drop(to.send(answer)),
-            Letter::All { to, gained } => drop(to.send(gained)),
+            Delivery::One { to, answer } => drop(to.send(answer)),
+            Delivery::All { to, gained } => drop(to.send(gained)),
         }
     }
 }
@@ -88,7 +88,7 @@ impl ReplySlot {
     }
 
     /// A slot for the answers at these places among several.
-    pub const fn gathered(gathered: Arc<Gathered>, places: Range<usize>) -> ReplySlot {
+    pub const fn gathered(gathered: Arc<BatchReplySink>, places: Range<usize>) -> ReplySlot {
         ReplySlot { to: To::Gathered(gathered, places), look: None }
     }
 
@@ -108,21 +108,21 @@ impl ReplySlot {
     }
 
     /// The answer, addressed; nothing as long as its caller waits for others too.
-    pub fn letter(self, came: Came) -> Option<Letter> {
+    pub fn letter(self, came: CommandOutcome) -> Option<Delivery> {
         match self.to {
             To::One(to, _) => {
                 let answer = match came {
-                    Came::Applied(block, place) => Ok(Answer::of(block, place)?),
-                    Came::Refused(refusal) => Err(refusal),
+                    CommandOutcome::Applied(block, place) => Ok(Answer::of(block, place)?),
+                    CommandOutcome::Refused(refusal) => Err(refusal),
                 };
-                Some(Letter::One { to, answer })
+                Some(Delivery::One { to, answer })
             }
-            To::Gathered(gathered, places) => gathered.put(Gained { places, came }),
+            To::Gathered(gathered, places) => gathered.put(BatchPart { places, came }),
         }
     }
 
     /// Answers at once.
-    pub fn send(self, came: Came) {
+    pub fn send(self, came: CommandOutcome) {
         if let Some(letter) = self.letter(came) {
             letter.deliver();
         }
@@ -139,7 +139,7 @@ impl fmt::Debug for ReplySlot {
 #[derive(Debug)]
 pub struct Pending {
     /// What is asked.
-    pub asked: Asked,
+    pub asked: KeyedCommand,
     /// Where the answer goes.
     pub reply: ReplySlot,
     /// When it was handed in: only ever told, never acted on.
@@ -148,24 +148,29 @@ pub struct Pending {
 
 /// Commands that one caller hands in together, in their order.
 #[derive(Debug)]
-pub struct Several {
+pub struct CommandBatch {
     /// What was taken out and put back.
-    back: Option<Asked>,
-    asked: std::vec::IntoIter<Asked>,
-    gathered: Arc<Gathered>,
+    back: Option<KeyedCommand>,
+    asked: std::vec::IntoIter<KeyedCommand>,
+    gathered: Arc<BatchReplySink>,
     /// The next one's place among the answers.
     place: usize,
     /// When they were handed in: only ever told, never acted on.
     pub since: Instant,
     /// Until the last is taken out.
-    _room: Taken,
+    _room: Reservation,
 }
 
-impl Several {
+impl CommandBatch {
     /// Commands whose answers are gathered from this place on, handed in now.
-    pub fn new(asked: Vec<Asked>, gathered: Arc<Gathered>, place: usize, room: Taken) -> Several {
+    pub fn new(
+        asked: Vec<KeyedCommand>,
+        gathered: Arc<BatchReplySink>,
+        place: usize,
+        room: Reservation,
+    ) -> CommandBatch {
         let (since, asked) = (Instant::now(), asked.into_iter());
-        Several { back: None, asked, gathered, place, since, _room: room }
+        CommandBatch { back: None, asked, gathered, place, since, _room: room }
     }
 
     /// The place among the answers of what is taken out next.
@@ -175,14 +180,14 @@ impl Several {
 
     /// Takes out the next command.
     #[inline]
-    pub fn take(&mut self) -> Option<Asked> {
+    pub fn take(&mut self) -> Option<KeyedCommand> {
         let asked = self.back.take().or_else(|| self.asked.next())?;
         self.place = self.place.saturating_add(1);
         Some(asked)
     }
 
     /// Puts back what was taken out last.
-    pub fn put_back(&mut self, asked: Asked) {
+    pub fn put_back(&mut self, asked: KeyedCommand) {
         self.place = self.place.saturating_sub(1);
         self.back = Some(asked);
     }
@@ -201,10 +206,11 @@ impl Several {
 
 /// What is made of a trial's effects, on the matcher's thread and with the read model as it is
 /// before them; everybody waits for it. `None` is for what could meet too many orders.
-pub type Told = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
+pub type TrialCallback = Box<dyn FnOnce(&ReadModel, Result<Option<&Applied<'_>>, Broken>) + Send>;
 
 /// What is made in the same way of what several commands would come to, each with its effects.
-pub type ToldAll = Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
+pub type BatchTrialCallback =
+    Box<dyn FnOnce(&ReadModel, Result<Option<&[Applied<'_>]>, Broken>) + Send>;
 
 /// What is only tried: it is not journaled and changes nothing.
 pub enum Trial {
@@ -213,9 +219,9 @@ pub enum Trial {
         /// What is tried.
         tried: Tried,
         /// The key under which it would be asked.
-        once: Option<Box<Once>>,
+        once: Option<Box<IdempotencyKey>>,
         /// What to make of it.
-        told: Told,
+        told: TrialCallback,
     },
     /// Several of one user's, each after those before it.
     Several {
@@ -224,7 +230,7 @@ pub enum Trial {
         /// What is tried.
         steps: Vec<KeyedStep>,
         /// What to make of it.
-        told: ToldAll,
+        told: BatchTrialCallback,
     },
 }
 
@@ -243,7 +249,7 @@ pub enum Intake {
     /// A command.
     Command(Pending),
     /// Commands of one caller's.
-    Several(Several),
+    Several(CommandBatch),
     /// Finish what was taken before this, then end.
     Stop,
 }

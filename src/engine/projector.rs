@@ -8,8 +8,8 @@ use parking_lot::RwLock;
 use super::halt::HaltReason;
 use super::history::HistoryStore;
 use super::mailbox::Mailbox;
-use super::pending::{AppliedBlock, Came, Letter, ReplySlot};
-use super::shown::Shown;
+use super::pending::{AppliedBlock, CommandOutcome, Delivery, ReplySlot};
+use super::watermark::PublishedWatermark;
 use crate::exchange::effect::Applied;
 use crate::projection::ReadModel;
 
@@ -34,11 +34,11 @@ pub struct Projector {
     /// The one read model.
     pub read_model: Arc<RwLock<ReadModel>>,
     /// Where it says how far that is.
-    pub shown: Arc<Shown>,
+    pub shown: Arc<PublishedWatermark>,
     /// Where it puts its pages, if not in memory.
     history: Option<HistoryStore>,
     /// What answers are sorted into: mailboxes of threads.
-    mail: Vec<(Arc<Mailbox>, Vec<Letter>)>,
+    mail: Vec<(Arc<Mailbox>, Vec<Delivery>)>,
     /// Who waits for what was folded just now, by their places in the block.
     waiting: Vec<(usize, ReplySlot)>,
 }
@@ -46,8 +46,8 @@ pub struct Projector {
 impl Projector {
     /// A projector that folds into this read model, whose pages go there.
     pub fn new(read_model: Arc<RwLock<ReadModel>>, history: Option<HistoryStore>) -> Projector {
-        let shown = Arc::new(Shown::default());
-        shown.post(&read_model.read());
+        let shown = Arc::new(PublishedWatermark::default());
+        shown.publish(&read_model.read());
         Projector { read_model, shown, history, mail: Vec::new(), waiting: Vec::new() }
     }
 }
@@ -100,14 +100,14 @@ impl Projector {
         if let Some(history) = &self.history {
             history.folded(read_model.watermark());
         }
-        self.shown.post(read_model);
+        self.shown.publish(read_model);
         Ok(())
     }
 
     /// Hands out answers: those for one thread's callers together.
     fn answer(&mut self, block: &Arc<AppliedBlock>) {
         for (record, slot) in self.waiting.drain(..) {
-            let came = Came::Applied(Arc::clone(block), record);
+            let came = CommandOutcome::Applied(Arc::clone(block), record);
             let Some(home) = slot.home() else {
                 slot.send(came);
                 continue;
@@ -147,7 +147,7 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::gathering::Gathering;
+    use crate::engine::batch_reply::BatchReplies;
     use crate::engine::matcher::apply;
     use crate::engine::pending::Look;
     use crate::engine::pending::fixture::slot_then;
@@ -184,7 +184,7 @@ mod tests {
         let (slots, waiting): (Vec<_>, Vec<_>) = (0..3 * PORTION_RECORDS)
             .map(|_| {
                 let (shown, seen) = (Arc::clone(&projector.shown), Arc::clone(&seen));
-                slot_then(move || seen.lock().push(shown.read().0))
+                slot_then(move || seen.lock().push(shown.load().0))
             })
             .unzip();
         let count = slots.len();
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_portion_answers_with_its_own_records() {
-        let mut gathering = Gathering::new(Arc::default());
+        let mut gathering = BatchReplies::new(Arc::default());
         let (gathered, first) = gathering.places(PORTION_RECORDS);
         let together = ReplySlot::gathered(gathered, first..PORTION_RECORDS);
         let (slots, answers): (Vec<_>, Vec<_>) =

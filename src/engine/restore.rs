@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use super::history::HistoryStore;
-use super::pace::{Ended, Pace, Paced};
+use super::throttle::{Ended, Paced, Throttle};
 use crate::exchange::Exchange;
 use crate::exchange::digest::StateDigest;
 use crate::exchange::image::coding::BadImage;
@@ -114,7 +114,7 @@ impl Pages<'_> {
     fn history(self) -> History {
         match self {
             Pages::Here(store) => store.history(),
-            Pages::Elsewhere(store) => store.elsewhere(),
+            Pages::Elsewhere(store) => store.rebuild_target(),
         }
     }
 }
@@ -128,7 +128,7 @@ pub fn newest(
     journal: &JournalReader,
     limit: Sequence,
     kept: Pages<'_>,
-    pace: &mut Pace,
+    pace: &mut Throttle,
 ) -> Result<Restored, Ended> {
     let views = listed(folder, Kind::Views);
     for (newer, sequence) in listed(folder, Kind::State).into_iter().enumerate() {
@@ -186,7 +186,7 @@ fn restore_state(
     let state = folder.read(Kind::State, sequence)?;
     let point = state.header().point;
     let head = belongs(&point, journal)?;
-    let exchange = read_state(state, &point, &mut Pace::full())?;
+    let exchange = read_state(state, &point, &mut Throttle::full())?;
     Ok((Replayer::resume(exchange, point.results), head))
 }
 
@@ -196,7 +196,7 @@ fn restore(
     journal: &JournalReader,
     sequence: Sequence,
     kept: Pages<'_>,
-    pace: &mut Pace,
+    pace: &mut Throttle,
 ) -> Result<Restored, Rejection> {
     let state = folder.read(Kind::State, sequence)?;
     let views = folder.read(Kind::Views, sequence)?;
@@ -234,7 +234,7 @@ fn belongs(point: &Point, journal: &JournalReader) -> Result<Head, Rejection> {
 fn read_state(
     mut file: OpenSnapshot,
     point: &Point,
-    pace: &mut Pace,
+    pace: &mut Throttle,
 ) -> Result<Exchange, Rejection> {
     let kind = Kind::State;
     let mut image = Vec::new();
@@ -260,7 +260,7 @@ fn read_views(
     mut file: OpenSnapshot,
     point: &Point,
     history: &History,
-    pace: &mut Pace,
+    pace: &mut Throttle,
 ) -> Result<ReadModel, Rejection> {
     let kind = Kind::Views;
     let mut paced = Paced { stream: &mut file, pace: &mut *pace };
@@ -275,7 +275,7 @@ fn read_views(
 
 /// Why an image could not be read: because nobody wants it any more, because the file is damaged,
 /// or because its bytes are none.
-fn unread(file: &OpenSnapshot, kind: Kind, cause: BadImage, pace: &Pace) -> Rejection {
+fn unread(file: &OpenSnapshot, kind: Kind, cause: BadImage, pace: &Throttle) -> Rejection {
     match (pace.ended(), file.damage()) {
         (Err(ended), _) => ended.into(),
         (Ok(()), Some(damage)) => damage.clone().into(),

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, unbounded};
 
 use super::clock::Clock;
-use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
+use super::matcher_status::MatcherStatus;
 use super::meter::{Meter, SequencerMeter};
-use super::pending::{Came, Intake, Pending, Refusal, ReplySlot, Several};
+use super::pending::{CommandBatch, CommandOutcome, Intake, Pending, Refusal, ReplySlot};
 use super::start::StartError;
-use crate::exchange::command::{Asked, Command, Record};
+use crate::exchange::command::{Command, KeyedCommand, Record};
 use crate::exchange::units::{Sequence, TimeMs};
 use crate::journal::block::{Block, BlockBuilder, Head, Refill};
 use crate::journal::{Durable, Journal, JournalError, record};
@@ -52,7 +52,7 @@ pub struct Sequencer<J> {
     /// Durable blocks go here.
     pub blocks: Sender<Sequenced>,
     /// What is due.
-    pub due: Arc<DueBoard>,
+    pub due: Arc<MatcherStatus>,
     /// Why to stop.
     pub halt: Arc<Halt>,
     /// Where to tell of the work.
@@ -72,9 +72,9 @@ enum Waiting {
     /// Something that is due, for which nobody waits.
     Clock,
     /// A command that a record can hold, and whoever waits for it.
-    One(Asked, ReplySlot),
+    One(KeyedCommand, ReplySlot),
     /// Commands that came together and are not all taken out yet.
-    Several(Several),
+    Several(CommandBatch),
 }
 
 impl Waiting {
@@ -133,23 +133,29 @@ impl OpenBlock {
     #[inline]
     fn stamp(
         &mut self,
-        asked: Asked,
+        asked: KeyedCommand,
         reply: Option<ReplySlot>,
-    ) -> Option<(Asked, Option<ReplySlot>)> {
+    ) -> Option<(KeyedCommand, Option<ReplySlot>)> {
         let sequence = self.last.next();
-        let Asked { once, command } = asked;
+        let KeyedCommand { once, command } = asked;
         match self.builder.push(Record { sequence, time: self.time, once, command }) {
             Ok(()) => {
                 self.last = sequence;
                 self.replies.push(reply);
                 None
             }
-            Err(Refill(Record { once, command, .. })) => Some((Asked { once, command }, reply)),
+            Err(Refill(Record { once, command, .. })) => {
+                Some((KeyedCommand { once, command }, reply))
+            }
         }
     }
 
     /// The same with commands that came together: those in a row have one slot.
-    fn take_in_several(&mut self, mut several: Several, told: &SequencerMeter) -> Option<Several> {
+    fn take_in_several(
+        &mut self,
+        mut several: CommandBatch,
+        told: &SequencerMeter,
+    ) -> Option<CommandBatch> {
         loop {
             let (place, record) = (several.place(), self.replies.len());
             let end = self.stamp_run(&mut several);
@@ -170,7 +176,7 @@ impl OpenBlock {
     }
 
     /// Stamps one after the other as long as it can.
-    fn stamp_run(&mut self, several: &mut Several) -> RunEnd {
+    fn stamp_run(&mut self, several: &mut CommandBatch) -> RunEnd {
         while let Some(asked) = several.take() {
             if record::admit(&asked).is_err() {
                 return RunEnd::Misfit;
@@ -190,7 +196,7 @@ impl<J: Journal> Sequencer<J> {
         journal: J,
         intake: Receiver<Intake>,
         blocks: Sender<Sequenced>,
-        due: Arc<DueBoard>,
+        due: Arc<MatcherStatus>,
         halt: Arc<Halt>,
         meter: Arc<Meter>,
         clock: Arc<Clock>,
@@ -412,7 +418,7 @@ impl<J: Journal> Sequencer<J> {
 /// Refuses everyone in `waiting`.
 pub fn refuse(waiting: impl IntoIterator<Item = ReplySlot>, refusal: Refusal) {
     for reply in waiting {
-        reply.send(Came::Refused(refusal));
+        reply.send(CommandOutcome::Refused(refusal));
     }
 }
 
@@ -421,8 +427,8 @@ mod tests {
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
-    use crate::engine::gathering::Gathering;
-    use crate::engine::room::Room;
+    use crate::engine::batch_reply::BatchReplies;
+    use crate::engine::intake_quota::IntakeQuota;
     use crate::exchange::catalogue::Outcome;
     use crate::exchange::command::{
         Condition, PlaceOrder, SelfTradePrevention, Side, TimeInForce, Wording,
@@ -435,7 +441,7 @@ mod tests {
     /// The place of one that no record can hold.
     const MISFIT: usize = 5;
 
-    fn order(place: usize) -> Asked {
+    fn order(place: usize) -> KeyedCommand {
         let quantity = Lots::new(u64::from(place != MISFIT));
         let order = PlaceOrder {
             user: UserNo(1),
@@ -459,10 +465,10 @@ mod tests {
 
     #[test]
     fn commands_in_a_row_have_one_slot_and_go_on_in_the_next_block() {
-        let mut gathering = Gathering::new(Arc::default());
+        let mut gathering = BatchReplies::new(Arc::default());
         let (gathered, first) = gathering.places(COUNT);
-        let room = Room::default().take(COUNT, 0);
-        let several = Several::new((0..COUNT).map(order).collect(), gathered, first, room);
+        let room = IntakeQuota::default().take(COUNT, 0);
+        let several = CommandBatch::new((0..COUNT).map(order).collect(), gathered, first, room);
         let (told, mut left) = (SequencerMeter::default(), Some(Waiting::Several(several)));
         let (mut blocks, mut slots) = (Vec::new(), Vec::new());
         while let Some(waiting) = left {
@@ -471,7 +477,7 @@ mod tests {
             blocks.push(open.replies.len());
             slots.push(open.replies.iter().filter(|reply| reply.is_some()).count());
             for slot in open.replies.into_iter().flatten() {
-                slot.send(Came::Refused(Refusal::Stopping));
+                slot.send(CommandOutcome::Refused(Refusal::Stopping));
             }
         }
         // The one that was refused parts the first block's.
@@ -488,10 +494,10 @@ mod tests {
 
     #[test]
     fn all_that_are_left_are_refused_together() {
-        let mut gathering = Gathering::new(Arc::default());
+        let mut gathering = BatchReplies::new(Arc::default());
         let (gathered, first) = gathering.places(3);
-        let room = Room::default().take(3, 0);
-        let mut several = Several::new((0..3).map(order).collect(), gathered, first, room);
+        let room = IntakeQuota::default().take(3, 0);
+        let mut several = CommandBatch::new((0..3).map(order).collect(), gathered, first, room);
         let taken = several.take().unwrap();
         several.put_back(taken);
         assert_eq!(several.place(), 0);

@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::due::DueBoard;
 use super::history::{HistoryStore, NotVouched};
-use super::pace::{Ended, Pace, Paced};
+use super::matcher_status::MatcherStatus;
 use super::pending::{AppliedBlock, AppliedRecords};
 use super::restore::{self, Pages, Restored};
+use super::throttle::{Ended, Paced, Throttle};
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::{Results, ResultsHash};
 use crate::exchange::units::Sequence;
@@ -162,11 +162,11 @@ pub struct Snapshotter {
     /// The journal.
     pub journal: JournalReader,
     /// Where the matcher posts what its records came to.
-    pub due: Arc<DueBoard>,
+    pub due: Arc<MatcherStatus>,
     /// Where to say what was done.
     pub board: Arc<SnapshotBoard>,
     /// How fast to work, and when to end.
-    pub pace: Pace,
+    pub pace: Throttle,
     /// The last record of the last snapshot, taken or tried.
     pub last: Sequence,
     /// Whether that attempt failed.
@@ -220,7 +220,7 @@ impl Snapshotter {
     /// but where the last attempt failed, haste may help nobody.
     fn hurry_after(&mut self, snapshot: Sequence) {
         let since = self.due.results().through.get().saturating_sub(snapshot.get());
-        self.pace.hurry(!self.failed && hurries(self.every, since));
+        self.pace.set_unthrottled(!self.failed && hurries(self.every, since));
     }
 
     fn take(&mut self, live: Results) -> Result<u64, SnapshotFailure> {
@@ -231,12 +231,12 @@ impl Snapshotter {
         let Restored { replayer, read_model } = restored;
         let exchange = replayer.into_exchange();
         exchange.check()?;
-        self.pace.breathe()?;
+        self.pace.pause_if_due()?;
         let state = exchange.digest()?;
         let Head { sequence, time, hash: chain, .. } = head;
         let point = Point { sequence, time, chain, results: live.hash, state };
         self.vouch(&point)?;
-        self.pace.breathe()?;
+        self.pace.pause_if_due()?;
         let image = exchange.image()?;
         drop(exchange);
         let state_bytes = self.write(Kind::State, &point, |out| out.write_all(&image))?;
@@ -276,7 +276,7 @@ impl Snapshotter {
                 base.read_model.fold(&applied);
             }
             self.hurry_after(from);
-            self.pace.breathe()?;
+            self.pace.pause_if_due()?;
             if block.last() >= through {
                 break block.head();
             }

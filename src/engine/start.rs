@@ -11,20 +11,20 @@ use parking_lot::RwLock;
 
 use super::archiver::{ArchiveBoard, ArchiveStatus, Archiver};
 use super::clock::Clock;
-use super::due::DueBoard;
 use super::halt::{Halt, HaltReason};
 use super::history::HistoryStore;
+use super::intake_quota::IntakeQuota;
 use super::matcher::Matcher;
+use super::matcher_status::MatcherStatus;
 use super::meter::{Gauges, Meter};
-use super::pace::Pace;
 use super::past::{Bounds, Past};
 use super::pending::Intake;
 use super::projector::Projector;
 use super::restore::{self, Pages, Restored};
-use super::room::Room;
 use super::sequencer::{self, Sequencer};
 use super::snapshotter::{SnapshotBoard, Snapshotter};
-use super::{Engine, Reached};
+use super::throttle::Throttle;
+use super::{Engine, EngineShared};
 use crate::exchange::digest::StateDigest;
 use crate::exchange::invariant::Broken;
 use crate::exchange::results::ResultsHash;
@@ -59,7 +59,7 @@ pub enum StartError {
 
 /// What an engine keeps beside its journal.
 #[derive(Debug)]
-pub struct Beside {
+pub struct Storage {
     /// The pages of its read model.
     pub history: HistoryStore,
     /// Snapshots, if any are to be used or taken.
@@ -131,7 +131,7 @@ pub fn start<J: Journal + 'static>(journal: J) -> Result<Running, StartError> {
 /// [`StartError`]; nothing was changed.
 pub fn start_with<J: Journal + 'static>(
     journal: J,
-    beside: Option<Beside>,
+    beside: Option<Storage>,
 ) -> Result<Running, StartError> {
     start_metered(journal, beside, Arc::default())
 }
@@ -146,14 +146,14 @@ pub fn start_with<J: Journal + 'static>(
 /// [`StartError`]; nothing was changed.
 pub fn start_metered<J: Journal + 'static>(
     journal: J,
-    beside: Option<Beside>,
+    beside: Option<Storage>,
     meter: Arc<Meter>,
 ) -> Result<Running, StartError> {
     meter.sequencer.post_replay_head(journal.head().sequence);
     let reader = journal.reader();
     let restored = restored(beside.as_ref(), &reader);
     let (history, snapshots) = match beside {
-        Some(Beside { history, snapshots }) => (Some(history), snapshots),
+        Some(Storage { history, snapshots }) => (Some(history), snapshots),
         None => (None, None),
     };
     let mut from = restored.sequence();
@@ -183,7 +183,7 @@ pub fn start_metered<J: Journal + 'static>(
     if let (Some(Snapshots { folder, every: Some(every) }), Some(history)) = (snapshots, history) {
         let (ends, ending) = bounded(0);
         let board = Arc::clone(&running.engine.0.snapshots);
-        let pace = Pace::background(ending);
+        let pace = Throttle::background(ending);
         let (journal, last, failed) = (reader, from, false);
         let snapshotter =
             Snapshotter { folder, every, history, journal, due, board, pace, last, failed };
@@ -213,9 +213,9 @@ fn replayed<J: Journal + 'static>(
     history: Option<&HistoryStore>,
     states: Option<&SnapshotFolder>,
     meter: Arc<Meter>,
-) -> Result<(Running, Arc<DueBoard>), NotStarted<J>> {
+) -> Result<(Running, Arc<MatcherStatus>), NotStarted<J>> {
     let halt = Arc::new(Halt::default());
-    let due = Arc::new(DueBoard::default());
+    let due = Arc::new(MatcherStatus::default());
     let Restored { replayer, read_model } = restored;
     let began = replayer.results();
     due.post_came(replayer.exchange().next_due(), began);
@@ -266,8 +266,9 @@ fn replayed<J: Journal + 'static>(
     }
     halt.go_live();
     let snapshots = Arc::new(SnapshotBoard::started_from(began.through));
-    let room = Room::default();
-    let reached = Reached { intake, room, trials, read_model, shown, halt, meter, past, snapshots };
+    let room = IntakeQuota::default();
+    let reached =
+        EngineShared { intake, room, trials, read_model, shown, halt, meter, past, snapshots };
     let engine = Engine(Arc::new(reached));
     let history = history.cloned();
     Ok((Running { engine, snapshotter: None, sequencer, matcher, history, archiving: None }, due))
@@ -292,11 +293,11 @@ fn nothing(history: Option<&HistoryStore>) -> Restored {
 }
 
 /// What a start begins with.
-fn restored(beside: Option<&Beside>, journal: &JournalReader) -> Restored {
-    let Some(Beside { history, snapshots }) = beside else { return nothing(None) };
+fn restored(beside: Option<&Storage>, journal: &JournalReader) -> Restored {
+    let Some(Storage { history, snapshots }) = beside else { return nothing(None) };
     let Some(Snapshots { folder, .. }) = snapshots else { return nothing(Some(history)) };
     let (latest, pages) = (Sequence::new(u64::MAX), Pages::Here(history));
-    let restored = restore::newest(folder, journal, latest, pages, &mut Pace::full());
+    let restored = restore::newest(folder, journal, latest, pages, &mut Throttle::full());
     let Ok(restored) = restored else { return nothing(Some(history)) };
     history.folded(restored.sequence());
     if restored.sequence() > Sequence::ZERO {

@@ -7,7 +7,7 @@ use super::ids::{OrderNo, UserNo};
 use super::invariant::Broken;
 use super::ledger::Purse;
 use super::lifecycle::MarketStatus;
-use super::orders::{Order, Slot, Standing};
+use super::orders::{Order, RestingOrder, Slot};
 use super::reject::Reject;
 use super::units::{Lots, Tick};
 use super::{Exchange, Stamp, Stop};
@@ -74,7 +74,7 @@ impl Exchange {
     pub(super) fn admit_crossing(&self, order: &Order, at: Stamp) -> Result<(), Stop> {
         if order.condition.post_only() {
             for slot in self.reachable(order)? {
-                if self.gone(&self.orders.get(slot)?, at.time)?.is_none() {
+                if self.due_cancel_reason(&self.orders.get(slot)?, at.time)?.is_none() {
                     return Err(Stop::Refused(Reject::PostOnlyWouldCross));
                 }
             }
@@ -106,7 +106,7 @@ impl Exchange {
                 return self.fillable_by_levels(order, stands);
             }
             let maker = self.orders.get(slot)?;
-            if self.gone(&maker, at.time)?.is_some() {
+            if self.due_cancel_reason(&maker, at.time)?.is_some() {
                 continue;
             }
             if maker.user == order.user {
@@ -129,7 +129,7 @@ impl Exchange {
         let (wanted, side) = (order.backing.remaining()?, order.direction().opposite());
         let (mut own, mut nearest): (Lots, Option<Tick>) = (Lots::ZERO, None);
         for slot in self.orders.of_user_oldest_first(order.user, Some(order.market))? {
-            let Standing { side: its, price, remaining, .. } = self.orders.standing(slot)?;
+            let RestingOrder { side: its, price, remaining, .. } = self.orders.standing(slot)?;
             if its == side && reaches(order.direction(), order.price, price) {
                 own = own.plus(remaining)?;
                 nearest = Some(match (side, nearest) {

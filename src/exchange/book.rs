@@ -9,7 +9,7 @@ mod image;
 
 use super::command::Direction;
 use super::invariant::Broken;
-use super::orders::{Links, OrderPool, Slot, Standing};
+use super::orders::{Links, OrderPool, RestingOrder, Slot};
 use super::units::{Lots, TICKS_PER_UNIT, Tick};
 
 /// Neighbouring levels that are made together.
@@ -89,7 +89,7 @@ impl Book {
     }
 
     /// Reads a level, and says which order came last there or at some other price.
-    pub(super) fn look_at(&self, tick: Tick) -> Option<Slot> {
+    pub(super) fn prefetch(&self, tick: Tick) -> Option<Slot> {
         let tick = usize::from(tick.get());
         let block = usize::from(*self.places.get(tick / BLOCK)?).saturating_sub(1);
         self.blocks.get(block)?.get(tick % BLOCK)?.last
@@ -113,7 +113,7 @@ impl Book {
 
     /// Puts an order of the pool at the end of its level's queue (script `pitfall_time_priority`).
     pub fn push(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let Standing { side, price, remaining, .. } = pool.standing(slot)?;
+        let RestingOrder { side, price, remaining, .. } = pool.standing(slot)?;
         let bit = 1_u128 << price.get();
         if self.occupied(side.opposite()) & bit != 0 {
             return Err(Broken::CrossedBook);
@@ -134,7 +134,7 @@ impl Book {
 
     /// Takes an order out of its level's queue, wherever it stands.
     pub fn unlink(&mut self, pool: &mut OrderPool, slot: Slot) -> Result<(), Broken> {
-        let Standing { side, price, remaining, queue } = pool.standing(slot)?;
+        let RestingOrder { side, price, remaining, queue } = pool.standing(slot)?;
         let Links { before, after } = queue;
         // A link left to the order that goes loses all behind it: scripts pitfall_lost_orders,
         // pitfall_cancel_behind_filled, pitfall_cancel_in_long_queue.

@@ -470,7 +470,7 @@ pub struct Record {
     /// The sequencer's time; never earlier than the record's before.
     pub time: TimeMs,
     /// Under which key it was asked, if asking again must do nothing more.
-    pub once: Option<Box<Once>>,
+    pub once: Option<Box<IdempotencyKey>>,
     /// What was asked.
     pub command: Command,
 }
@@ -488,16 +488,16 @@ impl Record {
 
 /// A command on its way to its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct KeyedCommand {
     /// Under which key it is asked, if asking again must do nothing more.
-    pub once: Option<Box<Once>>,
+    pub once: Option<Box<IdempotencyKey>>,
     /// What is asked.
     pub command: Command,
 }
 
-impl From<Command> for Asked {
-    fn from(command: Command) -> Asked {
-        Asked { once: None, command }
+impl From<Command> for KeyedCommand {
+    fn from(command: Command) -> KeyedCommand {
+        KeyedCommand { once: None, command }
     }
 }
 
@@ -507,7 +507,7 @@ pub struct BodyHash(pub [u8; 32]);
 
 /// A caller's key, under which the same is done once however often it is asked (semantics 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// Who asks.
     pub caller: UserNo,
     /// The caller's key.

@@ -34,9 +34,9 @@ impl Exchange {
         let mut touched = [given.as_slice(), &received].concat();
         touched.sort_unstable();
         for market in touched {
-            self.tell_position(user, market, effects)?;
+            self.emit_position(user, market, effects)?;
         }
-        Ok(self.tell_account(user, effects)?)
+        Ok(self.emit_account(user, effects)?)
     }
 
     /// Every check of a conversion, in order of precedence; says of which markets it gives yes

@@ -76,9 +76,11 @@ impl Exchange {
                     let expired = self.orders.get(slot)?;
                     self.take_off(slot, &expired, CancelReason::Expired, effects)?;
                 }
-                Due::Deadline(market) => self.pull(market, Trigger::Close, at, effects)?,
-                Due::WindowEnd(market) => self.pull(market, Trigger::Settle, at, effects)?,
-                Due::Heartbeat(user) => self.run_out(user, at, effects)?,
+                Due::Deadline(market) => self.apply_trigger(market, Trigger::Close, at, effects)?,
+                Due::WindowEnd(market) => {
+                    self.apply_trigger(market, Trigger::Settle, at, effects)?;
+                }
+                Due::Heartbeat(user) => self.expire_heartbeat(user, at, effects)?,
             }
         }
         Ok(())

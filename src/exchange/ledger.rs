@@ -124,7 +124,7 @@ impl Purse {
 
     /// The purse, to be put into another ledger.
     #[must_use]
-    pub const fn elsewhere(self) -> Purse {
+    pub const fn detached(self) -> Purse {
         Purse { row: None, ..self }
     }
 
@@ -321,7 +321,7 @@ impl Ledger {
     }
 
     /// Gives the operator what is left of converted sets.
-    pub fn keep(&mut self, surplus: Money) -> Result<(), Broken> {
+    pub fn add_surplus(&mut self, surplus: Money) -> Result<(), Broken> {
         self.fees = self.fees.plus(surplus)?;
         Ok(())
     }
@@ -365,7 +365,7 @@ impl Ledger {
     }
 
     /// Reads, for no result, an account, and whether anybody holds contracts.
-    pub(super) fn look_at(&self, user: UserNo, market: MarketNo) -> i64 {
+    pub(super) fn prefetch(&self, user: UserNo, market: MarketNo) -> i64 {
         let account = self.accounts.get(user.index()).map_or(0, |account| account.available.get());
         account ^ i64::from(self.markets.get(market.index()).is_some_and(Option::is_some))
     }

@@ -81,7 +81,7 @@ impl Exchange {
     ) -> Result<(), Stop> {
         self.admit(market, trigger, at)?;
         self.close_if_overdue(market, at, effects)?;
-        Ok(self.pull(market, trigger, at, effects)?)
+        Ok(self.apply_trigger(market, trigger, at, effects)?)
     }
 
     /// Reopens a market: as it was, or with a new deadline.
@@ -107,7 +107,7 @@ impl Exchange {
         if let Some(deadline) = deadline {
             self.set_deadline(market, deadline)?;
         }
-        Ok(self.pull(market, trigger, at, effects)?)
+        Ok(self.apply_trigger(market, trigger, at, effects)?)
     }
 
     /// Announces the outcome; trading ends first.
@@ -122,14 +122,14 @@ impl Exchange {
         self.admit_price(market, winner.price_of_yes())?;
         self.close_if_overdue(market, at, effects)?;
         if self.market_state(market)?.status.keeps_orders() {
-            self.pull(market, Trigger::Close, at, effects)?;
+            self.apply_trigger(market, Trigger::Close, at, effects)?;
         }
         let state = self.market_mut(market)?;
         state.winner = Some(winner);
         let window_seconds = state.dispute_window_seconds;
-        self.pull(market, Trigger::Resolve, at, effects)?;
+        self.apply_trigger(market, Trigger::Resolve, at, effects)?;
         if window_seconds == 0 {
-            return Ok(self.pull(market, Trigger::Settle, at, effects)?);
+            return Ok(self.apply_trigger(market, Trigger::Settle, at, effects)?);
         }
         let end = at.time.after_seconds(window_seconds);
         self.market_mut(market)?.window_end = Some(end);
@@ -208,13 +208,13 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         if self.market_state(market)?.overdue(at.time) {
-            self.pull(market, Trigger::Close, at, effects)?;
+            self.apply_trigger(market, Trigger::Close, at, effects)?;
         }
         Ok(())
     }
 
     /// Makes one move and what belongs to it. The caller has admitted it.
-    pub(super) fn pull(
+    pub(super) fn apply_trigger(
         &mut self,
         market: MarketNo,
         trigger: Trigger,
@@ -294,7 +294,7 @@ impl Exchange {
         let mut slots = self.market_state(market)?.book.slots(&self.orders);
         self.orders.sort_oldest_first(&mut slots);
         for slot in slots {
-            self.withdraw_unless_overtaken(slot, reason, at, effects)?;
+            self.cancel_unless_already_due(slot, reason, at, effects)?;
         }
         self.market_mut(market)?.book = Book::default();
         Ok(())
@@ -315,7 +315,7 @@ impl Exchange {
                 payout: paid.payout,
                 realised: paid.realised,
             });
-            self.tell_account(paid.user, effects)?;
+            self.emit_account(paid.user, effects)?;
         }
         self.settle_sets(market, effects)
     }

@@ -56,7 +56,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Stop> {
         let (order, purse) = self.admit_placing(terms, at)?;
-        Ok(self.carry_placing(terms, order, purse, at, effects)?)
+        Ok(self.execute_new_order(terms, order, purse, at, effects)?)
     }
 
     /// The order that these terms make, and its owner's purse before it is backed. Every check of
@@ -78,7 +78,7 @@ impl Exchange {
     }
 
     /// What comes of an order that was admitted.
-    pub(super) fn carry_placing(
+    pub(super) fn execute_new_order(
         &mut self,
         terms: &PlaceOrder,
         mut order: Order,
@@ -88,7 +88,7 @@ impl Exchange {
     ) -> Result<(), Broken> {
         effects.push(Effect::OrderAccepted { order: order.no, terms: terms.clone() });
         if terms.time_in_force == TimeInForce::FillOrKill && !self.fillable(&order, at)? {
-            return self.tell_cancelled(&order, CancelReason::FokNotFillable, false, effects);
+            return self.emit_cancelled(&order, CancelReason::FokNotFillable, false, effects);
         }
         purse.lock(order.terms(), order.backing)?;
         self.ledger.put_locked(order.user, order.market, purse, order.backing)?;
@@ -188,11 +188,11 @@ impl Exchange {
             let less = remaining_before.minus(remaining)?;
             self.market_mut(order.market)?.book.reduce(order.price, less)?;
             self.orders.amend(slot, &order)?;
-            self.tell_position(user, order.market, effects)?;
-            return self.tell_account(user, effects);
+            self.emit_position(user, order.market, effects)?;
+            return self.emit_account(user, effects);
         }
         self.unlink(slot, &before)?;
-        self.tell_position(user, order.market, effects)?;
+        self.emit_position(user, order.market, effects)?;
         // An amended order is as good as a new one: script pitfall_crossed_by_amend.
         let stopped = self.match_incoming(&mut order, at, effects)?;
         self.finish_incoming(order, stopped, effects)
@@ -209,7 +209,7 @@ impl Exchange {
         self.known_user(user)?;
         self.admit_cancelling(user)?;
         let slot = self.find_own(user, no)?;
-        Ok(self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?)
+        Ok(self.cancel_unless_already_due(slot, CancelReason::User, at, effects)?)
     }
 
     /// Cancels all of a user's resting orders, oldest first, optionally of one market only.
@@ -226,7 +226,7 @@ impl Exchange {
             self.public_market(market)?;
         }
         for slot in self.orders.of_user_oldest_first(user, market)? {
-            self.withdraw_unless_overtaken(slot, CancelReason::User, at, effects)?;
+            self.cancel_unless_already_due(slot, CancelReason::User, at, effects)?;
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Exchange {
             let Some(best) = book.crossed_by(taker.direction(), taker.price) else { break };
             let slot = book.front(side, best).ok_or(Broken::Dangling)?;
             let maker = self.orders.get(slot)?;
-            if let Some(reason) = self.gone(&maker, at.time)? {
+            if let Some(reason) = self.due_cancel_reason(&maker, at.time)? {
                 self.take_off(slot, &maker, reason, effects)?;
                 continue;
             }
@@ -332,11 +332,11 @@ impl Exchange {
     ) -> Result<(), Broken> {
         let remaining = order.backing.remaining()?;
         match leftover {
-            _ if remaining.is_zero() => self.tell_owner(&order, effects),
+            _ if remaining.is_zero() => self.emit_owner(&order, effects),
             Some(reason) => {
                 let (user, market) = (order.user, order.market);
                 self.ledger.release(user, market, order.terms(), order.backing)?;
-                self.tell_cancelled(&order, reason, false, effects)
+                self.emit_cancelled(&order, reason, false, effects)
             }
             None => {
                 let slot = self.orders.insert(&order)?;
@@ -353,7 +353,7 @@ impl Exchange {
                     price: order.price,
                     remaining,
                 });
-                self.tell_owner(&order, effects)
+                self.emit_owner(&order, effects)
             }
         }
     }
@@ -368,11 +368,11 @@ impl Exchange {
     ) -> Result<(), Broken> {
         self.unlink(slot, order)?;
         self.ledger.release(order.user, order.market, order.terms(), order.backing)?;
-        self.tell_cancelled(order, reason, true, effects)
+        self.emit_cancelled(order, reason, true, effects)
     }
 
     /// Cancels a resting order for this reason, unless an earlier one is due and not journaled.
-    pub(super) fn withdraw_unless_overtaken(
+    pub(super) fn cancel_unless_already_due(
         &mut self,
         slot: Slot,
         reason: CancelReason,
@@ -380,7 +380,7 @@ impl Exchange {
         effects: &mut Vec<Effect>,
     ) -> Result<(), Broken> {
         let order = self.orders.get(slot)?;
-        let due = self.gone(&order, at.time)?;
+        let due = self.due_cancel_reason(&order, at.time)?;
         self.take_off(slot, &order, due.unwrap_or(reason), effects)
     }
 

@@ -26,11 +26,11 @@ pub mod market;
 pub mod due;
 pub mod admission;
 pub mod matching;
-pub mod ahead;
-mod telling;
+pub mod prefetch;
+mod emit;
 pub mod venue;
-pub mod repeats;
-pub mod standing;
+pub mod idempotency;
+pub mod restrictions;
 pub mod trial;
 pub mod exclusive;
 pub mod conversion;
@@ -43,6 +43,7 @@ use catalogue::Catalogue;
 use command::{Command, Direction, Record};
 use due::Schedule;
 use effect::Effect;
+use idempotency::IdempotencyTable;
 use ids::{MarketNo, OrderNo, UserNo};
 use invariant::Broken;
 use ledger::{Ledger, Purse};
@@ -50,9 +51,8 @@ use lifecycle::Trigger;
 use market::Market;
 use orders::{Order, OrderPool};
 use reject::Reject;
-use repeats::Repeats;
+use restrictions::Restrictions;
 use rules::Rules;
-use standing::Standings;
 use units::{MoneySum, Sequence, Tick, TimeMs};
 use venue::KeyRing;
 
@@ -68,8 +68,8 @@ pub struct Exchange {
     markets: Vec<Market>,
     orders: OrderPool,
     schedule: Schedule,
-    repeats: Repeats,
-    standings: Standings,
+    repeats: IdempotencyTable,
+    standings: Restrictions,
 }
 
 /// The place of the record being applied.

@@ -3,18 +3,18 @@
 mod entry;
 pub(super) mod image;
 mod index;
-mod rooms;
+mod chunked_vec;
 
 use std::num::NonZeroU32;
 
+use chunked_vec::ChunkedVec;
 use entry::{Entry, Rare};
 use index::SequenceIndex;
-use rooms::Rooms;
 
-use super::ahead::About;
 use super::command::{Condition, Direction, PlaceOrder, SelfTradePrevention, Wording};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
+use super::prefetch::About;
 use super::units::{Lots, Money, Tick, TimeMs};
 
 /// A place in the pool. Slots are reused and never shape an outcome.
@@ -155,7 +155,7 @@ struct Owned {
 
 /// What the book needs to know of an order that stands, or is to.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct RestingOrder {
     /// Its side of the book.
     pub side: Direction,
     /// Its limit, as a price of yes.
@@ -169,7 +169,7 @@ pub struct Standing {
 /// All resting orders of all books.
 #[derive(Debug, Clone, Default)]
 pub struct OrderPool {
-    entries: Rooms<Entry>,
+    entries: ChunkedVec<Entry>,
     free: Option<Slot>,
     rare: Vec<Rare>,
     rare_free: Vec<RareSlot>,
@@ -218,14 +218,14 @@ impl OrderPool {
     }
 
     /// Reads, for no result, the neighbours of the order in this slot.
-    pub(super) fn look_around(&self, slot: Option<Slot>) -> u32 {
+    pub(super) fn prefetch_neighbours(&self, slot: Option<Slot>) -> u32 {
         self.entries.get(Slot::any(slot)).map_or(0, |Entry { queue, owner, .. }| {
-            self.look_in(&[queue.before, queue.after, owner.before, owner.after])
+            self.prefetch_slots(&[queue.before, queue.after, owner.before, owner.after])
         })
     }
 
     /// Reads, for no result, the orders in these slots.
-    pub(super) fn look_in(&self, slots: &[Option<Slot>]) -> u32 {
+    pub(super) fn prefetch_slots(&self, slots: &[Option<Slot>]) -> u32 {
         let entries = slots.iter().filter_map(|slot| self.entries.get(Slot::any(*slot)));
         entries.fold(0, |seen, entry| seen ^ entry.user.0)
     }
@@ -244,11 +244,11 @@ impl OrderPool {
 
     /// How the order stands in its book.
     #[inline]
-    pub fn standing(&self, slot: Slot) -> Result<Standing, Broken> {
+    pub fn standing(&self, slot: Slot) -> Result<RestingOrder, Broken> {
         let entry = self.entry(slot)?;
         let Entry { marks, price, queue, .. } = *entry;
         let remaining = entry.remaining()?;
-        Ok(Standing { side: marks.direction(), price, remaining, queue })
+        Ok(RestingOrder { side: marks.direction(), price, remaining, queue })
     }
 
     /// Puts an order back after a fill: its quantity is what it was.

@@ -95,7 +95,7 @@ impl ResultsChain {
 }
 
 /// Who hashes the canonical bytes of blocks, in order: here, or beside whoever applies records.
-pub trait Seal {
+pub trait ResultsHasher {
     /// Takes bytes of the present block and leaves a buffer without any, or leaves them until there
     /// are more.
     fn take(&mut self, bytes: &mut Buffer);
@@ -110,12 +110,12 @@ pub trait Seal {
 
 /// Hashes at once, where records are applied.
 #[derive(Debug, Clone)]
-pub struct Here {
+pub struct InlineHasher {
     chain: ResultsChain,
     ended: Option<Results>,
 }
 
-impl Seal for Here {
+impl ResultsHasher for InlineHasher {
     fn take(&mut self, bytes: &mut Buffer) {
         self.chain.update(bytes.as_slice());
         bytes.clear();
@@ -134,13 +134,13 @@ impl Seal for Here {
 /// Writes effects as records are applied, and has them hashed. The bytes wait in a buffer that is
 /// used again.
 #[derive(Debug, Clone)]
-pub struct ResultsLog<S = Here> {
+pub struct ResultsLog<S = InlineHasher> {
     through: Sequence,
     bytes: Buffer,
     seal: S,
 }
 
-impl<S: Seal> ResultsLog<S> {
+impl<S: ResultsHasher> ResultsLog<S> {
     /// Goes on after the record `through`, with which a block ended, and has `seal` hash.
     pub fn sealed_by(seal: S, through: Sequence) -> ResultsLog<S> {
         ResultsLog { through, bytes: Buffer::with_room(2 * PIECE_BYTES), seal }
@@ -174,7 +174,7 @@ impl<S: Seal> ResultsLog<S> {
 impl ResultsLog {
     /// Goes on after the block that `after` ends with.
     pub fn resume(after: Results) -> ResultsLog {
-        let here = Here { chain: ResultsChain::resume(after), ended: None };
+        let here = InlineHasher { chain: ResultsChain::resume(after), ended: None };
         ResultsLog::sealed_by(here, after.through)
     }
 

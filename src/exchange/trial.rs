@@ -14,7 +14,7 @@ pub mod several;
 use rustc_hash::FxHashMap;
 
 use super::book::Book;
-use super::command::{Command, Once, PlaceOrder, Record};
+use super::command::{Command, IdempotencyKey, PlaceOrder, Record};
 use super::effect::{Effect, Holding, Party, Trade};
 use super::ids::{MarketNo, OrderNo, UserNo};
 use super::invariant::Broken;
@@ -22,7 +22,7 @@ use super::ledger::Purse;
 use super::market::Market;
 use super::matching::Amendment;
 use super::orders::Order;
-use super::standing::Standing;
+use super::restrictions::UserRestrictions;
 use super::units::{Lots, Sequence, Tick, TimeMs};
 use super::{Exchange, Stamp, Stop};
 
@@ -68,7 +68,7 @@ impl Exchange {
     pub fn trial(
         &self,
         tried: Tried,
-        once: Option<Box<Once>>,
+        once: Option<Box<IdempotencyKey>>,
         time: TimeMs,
         met_max: usize,
     ) -> Result<Option<Vec<Effect>>, Broken> {
@@ -157,7 +157,7 @@ impl<'a> Excerpt<'a> {
             ..terms.clone()
         };
         let mut effects = Vec::new();
-        self.part.carry_placing(&terms, order, purse, at, &mut effects)?;
+        self.part.execute_new_order(&terms, order, purse, at, &mut effects)?;
         self.told(effects).map(Some)
     }
 
@@ -213,7 +213,7 @@ impl<'a> Excerpt<'a> {
             }
             let maker = whole.orders.get(slot)?;
             self.take_in(&maker)?;
-            if maker.user != order.user && whole.gone(&maker, at.time)?.is_none() {
+            if maker.user != order.user && whole.due_cancel_reason(&maker, at.time)?.is_none() {
                 found = found.plus(maker.backing.remaining()?)?;
             }
             if found >= wanted {
@@ -252,7 +252,10 @@ impl<'a> Excerpt<'a> {
         self.part.ledger.add_user();
         self.part.orders.add_user();
         let heartbeat = self.whole.standings.of(user).heartbeat;
-        self.part.standings.users.push(Standing { heartbeat, ..Standing::default() });
+        self.part
+            .standings
+            .users
+            .push(UserRestrictions { heartbeat, ..UserRestrictions::default() });
         Ok(here)
     }
 
@@ -265,7 +268,7 @@ impl<'a> Excerpt<'a> {
     }
 
     fn purse(&mut self, purse: &Purse) -> Result<Purse, Broken> {
-        let mut purse = purse.elsewhere();
+        let mut purse = purse.detached();
         purse.position.yes = self.holding(purse.position.yes)?;
         purse.position.no = self.holding(purse.position.no)?;
         Ok(purse)

@@ -11,8 +11,8 @@ use super::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use super::invariant::Broken;
 use super::market::Market;
 use super::reject::Reject;
+use super::restrictions::UserRestrictions;
 use super::rules::Rules;
-use super::standing::Standing;
 use super::units::Money;
 use super::{Exchange, Stamp, Stop};
 
@@ -65,7 +65,7 @@ impl Exchange {
         let user = UserNo::next(self.ledger.users_count()).ok_or(Reject::VenueFull)?;
         self.ledger.add_user();
         self.orders.add_user();
-        self.standings.users.push(Standing::default());
+        self.standings.users.push(UserRestrictions::default());
         let (profile_name, profile_pic) = (profile_name.to_owned(), profile_pic.to_owned());
         effects.push(Effect::UserCreated { user, profile_name, profile_pic });
         Ok(())
@@ -121,7 +121,7 @@ impl Exchange {
         }
         self.ledger.deposit(user, amount)?;
         effects.push(Effect::Deposited { user, amount });
-        Ok(self.tell_account(user, effects)?)
+        Ok(self.emit_account(user, effects)?)
     }
 
     pub(super) fn withdraw_money(
@@ -136,7 +136,7 @@ impl Exchange {
         }
         self.ledger.withdraw(user, amount)?;
         effects.push(Effect::Withdrawn { user, amount });
-        Ok(self.tell_account(user, effects)?)
+        Ok(self.emit_account(user, effects)?)
     }
 
     pub(super) fn take_fees(
@@ -151,7 +151,7 @@ impl Exchange {
         }
         self.ledger.take_fees(user, amount)?;
         effects.push(Effect::FeesTaken { user, amount });
-        Ok(self.tell_account(user, effects)?)
+        Ok(self.emit_account(user, effects)?)
     }
 
     pub(super) fn create_category(

@@ -56,11 +56,11 @@ impl<'a> Iterator for Members<'a> {
 
 /// The newest blocks, which sled was not given yet, in groups.
 #[derive(Debug, Default)]
-pub(super) struct Newest {
+pub(super) struct UnflushedBlocks {
     groups: VecDeque<Group>,
 }
 
-impl Newest {
+impl UnflushedBlocks {
     /// Adds the next block, to the last group if that has room and nobody was given it.
     pub(super) fn put(&mut self, first: Sequence, block: &[u8]) {
         if let Some((_, group)) = self.groups.back_mut()
@@ -156,7 +156,7 @@ mod tests {
         /// stays as it was.
         #[test]
         fn the_newest_are_found_as_in_a_map(steps in proptest::collection::vec(step(), 1..60)) {
-            let (mut newest, mut head) = (Newest::default(), Head::START);
+            let (mut newest, mut head) = (UnflushedBlocks::default(), Head::START);
             let mut expected: BTreeMap<Sequence, Vec<u8>> = BTreeMap::new();
             let mut taken: VecDeque<(Group, Vec<u8>)> = VecDeque::new();
             for step in steps {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn small_blocks_stand_together_and_large_ones_alone() {
-        let (mut newest, mut head) = (Newest::default(), Head::START);
+        let (mut newest, mut head) = (UnflushedBlocks::default(), Head::START);
         for text_bytes in [100, 100, 100, GROUP_BYTES, 100, 100] {
             let block = block_of(1, &head, text_bytes);
             newest.put(block.first(), block.bytes());

@@ -20,7 +20,7 @@ pub mod recovery;
 pub mod salvage;
 pub mod scrape;
 mod sectors;
-mod settling;
+mod flusher;
 mod sled_log;
 pub mod sled;
 pub mod snapshot;

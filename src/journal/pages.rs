@@ -18,12 +18,12 @@ use super::sled::sync_names;
 use super::store::{Step, StoreError};
 use super::tree::{Shape, caught, open_db};
 
-mod lately;
+mod unsynced;
 mod places;
-mod rooms;
+mod free_space;
 
-use lately::{Lately, Places};
 use places::{Group, Place};
+use unsynced::{Places, UnsyncedIndex};
 
 /// The folder's name in the data directory.
 const FOLDER: &str = "history";
@@ -78,7 +78,7 @@ struct Open {
     _db: sled::Db,
     places_file: File,
     pages: File,
-    lately: Mutex<Lately>,
+    lately: Mutex<UnsyncedIndex>,
     /// Held by whoever syncs.
     turn: Mutex<()>,
     /// Where it is noted that a page was found lost or damaged, or could not be synced.
@@ -121,7 +121,7 @@ impl PageStore {
         let end = pages.metadata().map_err(opening)?.len();
         File::open(dir.join("conf")).and_then(|conf| conf.sync_all()).map_err(opening)?;
         sync_names(data, &dir).map_err(opening)?;
-        let (lately, turn) = (Mutex::new(Lately::of(end)), Mutex::new(()));
+        let (lately, turn) = (Mutex::new(UnsyncedIndex::of(end)), Mutex::new(()));
         let damaged = dir.join(DAMAGED_FILE);
         let open = Open { places, vouched, _db: db, places_file, pages, lately, turn, damaged };
         Ok(PageStore { open: RwLock::new(Some(open)) })
@@ -260,7 +260,7 @@ impl PageStore {
 }
 
 impl Open {
-    fn lately(&self) -> MutexGuard<'_, Lately> {
+    fn lately(&self) -> MutexGuard<'_, UnsyncedIndex> {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -14,7 +14,7 @@ use self::cut::{CancelOrderV1, Cut, Cuttable, PlaceOrderV1, cancelled_of, order_
 use self::plain::plain_order;
 use super::block::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES};
 use super::fields::{self, BadField, kind_name};
-use crate::exchange::command::{Asked, BodyHash, Command, Once, Record};
+use crate::exchange::command::{BodyHash, Command, IdempotencyKey, KeyedCommand, Record};
 use crate::exchange::ids::{Token, UserNo};
 use crate::exchange::units::{Sequence, TimeMs};
 
@@ -98,8 +98,8 @@ pub enum EncodeError {
 
 /// Whether a command can be journaled at all. Asked before a command is stamped, so that one
 /// that cannot be written never shares a block with those that can.
-pub fn admit(asked: &Asked) -> Result<(), EncodeError> {
-    let Asked { once, command } = asked;
+pub fn admit(asked: &KeyedCommand) -> Result<(), EncodeError> {
+    let KeyedCommand { once, command } = asked;
     if is_small(command) {
         let kind = fields::kind_of(command);
         return fields::check(command).map_err(|BadField(field)| EncodeError::Field(kind, field));
@@ -123,7 +123,7 @@ const fn is_small(command: &Command) -> bool {
 /// Appends a record's bytes to `out`, which grows to `bytes_max` at most; as it was on error.
 pub fn encode(
     command: &Command,
-    once: Option<&Once>,
+    once: Option<&IdempotencyKey>,
     time: TimeMs,
     out: &mut Vec<u8>,
     bytes_max: usize,
@@ -207,7 +207,10 @@ pub fn decode(
 
 /// Reads a command of any kind, and the key under which it was asked.
 #[inline(never)]
-fn any(mut body: Body<'_>, flags: u8) -> Result<(Option<Box<Once>>, Command), RecordError> {
+fn any(
+    mut body: Body<'_>,
+    flags: u8,
+) -> Result<(Option<Box<IdempotencyKey>>, Command), RecordError> {
     let kind = body.kind;
     let once = match flags {
         0 => None,
@@ -258,14 +261,14 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// Takes the key off the beginning.
-    fn split_once(&mut self) -> Result<Once, RecordError> {
+    fn split_once(&mut self) -> Result<IdempotencyKey, RecordError> {
         let (once, taken): (OnceV1<'_>, usize) =
             bincode::borrow_decode_from_slice(self.bytes, SPELLING)
                 .map_err(|_| RecordError::Body(self.kind))?;
         self.bytes = self.bytes.get(taken..).unwrap_or_default();
         let key = Token::new(once.key).ok_or(RecordError::Field(self.kind, "once.key"))?;
         let (caller, body) = (UserNo(once.caller), BodyHash(once.body));
-        Ok(Once { caller, key, part: once.part, body })
+        Ok(IdempotencyKey { caller, key, part: once.part, body })
     }
 
     /// Reads one flat struct; every byte must belong to it.
@@ -309,8 +312,8 @@ struct OnceV1<'a> {
     body: [u8; 32],
 }
 
-impl<'a> From<&'a Once> for OnceV1<'a> {
-    fn from(once: &'a Once) -> Self {
+impl<'a> From<&'a IdempotencyKey> for OnceV1<'a> {
+    fn from(once: &'a IdempotencyKey) -> Self {
         let (key, body) = (once.key.as_str(), once.body.0);
         OnceV1 { caller: once.caller.0, key, part: once.part, body }
     }

@@ -2,7 +2,7 @@
 //! by whoever checks a journal. It holds every block to the results that it records.
 
 pub mod ahead;
-pub mod sealer;
+pub mod hasher_thread;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,11 +10,11 @@ use std::convert::Infallible;
 use super::block::{Block, Head};
 use super::{Durable, JournalError};
 use crate::exchange::Exchange;
-use crate::exchange::ahead::AHEAD;
 use crate::exchange::command::Record;
 use crate::exchange::effect::Effect;
 use crate::exchange::invariant::Broken;
-use crate::exchange::results::{Here, Results, ResultsHash, ResultsLog, Seal};
+use crate::exchange::prefetch::AHEAD;
+use crate::exchange::results::{InlineHasher, Results, ResultsHash, ResultsHasher, ResultsLog};
 use crate::exchange::units::Sequence;
 
 /// Blocks that may stand between the one whose results a block records and that block itself. A
@@ -151,7 +151,7 @@ impl Claim {
 
 /// An exchange, and what its records came to block by block.
 #[derive(Debug, Clone)]
-pub struct Replayer<S = Here> {
+pub struct Replayer<S = InlineHasher> {
     exchange: Exchange,
     log: ResultsLog<S>,
     /// Ends of blocks, oldest first: the last whose results a block recorded, or the one it began
@@ -186,7 +186,7 @@ impl Replayer {
 
     /// Between two blocks: has the results hashed elsewhere from now on. `seal` goes on after
     /// [`Replayer::results`].
-    pub fn sealed_by<S: Seal>(self, seal: S) -> Replayer<S> {
+    pub fn sealed_by<S: ResultsHasher>(self, seal: S) -> Replayer<S> {
         let Replayer { exchange, log: _, ends, claims, known, ended, began } = self;
         let log = ResultsLog::sealed_by(seal, ended);
         Replayer { exchange, log, ends, claims, known, ended, began }
@@ -199,7 +199,7 @@ impl Replayer {
     }
 }
 
-impl<S: Seal> Replayer<S> {
+impl<S: ResultsHasher> Replayer<S> {
     /// The state after the last record applied.
     pub const fn exchange(&self) -> &Exchange {
         &self.exchange
@@ -270,7 +270,7 @@ impl<S: Seal> Replayer<S> {
         self.compare(block).map_err(|fault| Stop::Fault(self.first_of(fault)))?;
         for (place, record) in block.records().iter().enumerate() {
             if place % AHEAD == 0 {
-                self.exchange.look_ahead(block.records().get(place..).unwrap_or_default());
+                self.exchange.prefetch(block.records().get(place..).unwrap_or_default());
             }
             if record.sequence <= self.exchange.sequence() {
                 continue;
@@ -376,7 +376,7 @@ impl<T: FnMut(&Record, &[Effect])> Listener for Telling<T> {
 ///
 /// # Errors
 /// The first fault; nothing after it was applied.
-pub fn replay<S: Seal>(
+pub fn replay<S: ResultsHasher>(
     blocks: impl Iterator<Item = Result<Durable<Block>, JournalError>>,
     replayer: &mut Replayer<S>,
     tell: impl FnMut(&Record, &[Effect]),

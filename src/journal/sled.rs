@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use super::blobs::{BlobFolder, any_file};
 use super::block::RawBlock;
+use super::flusher::{FlushTask, SledFlusher};
 use super::marker::{Marker, SLOT_BYTES, Witness};
 use super::portable;
 use super::recovery::Reason;
 use super::scrape::scrape_file;
-use super::settling::{Settler, Settling};
 use super::sled_log;
 use super::store::{
     BlockSource, BlockStore, OpenError, Recovered, Step, StoreError, StoredJournal,
@@ -73,12 +73,12 @@ impl SledJournal {
 pub struct SledStore {
     // Fields are dropped in this order: the lock goes last.
     /// Gives sled blocks and takes them to disk, at the least all before the log's half was begun.
-    settling: Settling,
+    settling: FlushTask,
     /// Bytes of blocks that came since that was begun.
     unsettled: usize,
     /// After how many of them it is begun, if not at the half's end: [`SETTLE_BYTES`].
     settled_after: usize,
-    settler: Settler,
+    settler: SledFlusher,
     sled: Sled,
     wal: Wal,
     /// Whether every block that came is on disk in the log, and nothing failed since.
@@ -165,7 +165,7 @@ impl SledStore {
             sled.take_over(&newest, stored)?;
         }
         refuse_damaged_log(&wal_path, &sled)?;
-        let settler = Settler::of(sled.blocks.clone(), file, unsettled);
+        let settler = SledFlusher::of(sled.blocks.clone(), file, unsettled);
         settler.settle()?;
         settler.clear().map_err(opening)?;
         let blobs = BlobFolder::found_empty(blobs)?;
@@ -184,7 +184,7 @@ impl SledStore {
             |path: &Path| OpenOptions::new().read(true).write(true).open(path).map_err(at(path));
         let (marker, witness) = (writable(&marker_path)?, writable(&witness_path)?);
         Ok(SledStore {
-            settling: Settling::Ended(Ok(())),
+            settling: FlushTask::Ended(Ok(())),
             unsettled: 0,
             settled_after: SETTLE_BYTES,
             settler,
@@ -536,7 +536,7 @@ mod tests {
         let mut store = SledStore::open(dir.path()).unwrap();
         let (tell, told) = mpsc::channel::<()>();
         let never = |_| StoreError::new(Step::Sync, "nobody told");
-        store.settling = Settling::Begun(thread::spawn(move || told.recv().map_err(never)));
+        store.settling = FlushTask::Begun(thread::spawn(move || told.recv().map_err(never)));
         let mut journal = StoredJournal::begin(store);
         let appended = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&appended);
@@ -565,7 +565,7 @@ mod tests {
         let mut store = SledStore::open(dir.path()).unwrap();
         let (blocks, unsettled) = (store.sled.blocks.clone(), dir.path().join(UNSETTLED_FILE));
         let unsynced = File::open(UNSYNCED).unwrap();
-        store.settler = Settler::of(blocks, unsynced, unsettled.clone());
+        store.settler = SledFlusher::of(blocks, unsynced, unsettled.clone());
         let mut journal = StoredJournal::begin(store);
         let mut appended = 0;
         let error = loop {

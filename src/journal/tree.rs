@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::block::{Block, RawBlock};
-use super::groups::{Group, Members, Newest, owned};
+use super::groups::{Group, Members, UnflushedBlocks, owned};
 use super::marker::Witness;
 use super::store::{BlockSource, OpenError, Step, StoreError, Stored};
 use crate::exchange::units::Sequence;
@@ -82,7 +82,7 @@ impl Sled {
         {
             return Err(OpenError::Short { known: before.last, found: last });
         }
-        let mut lacking = Newest::default();
+        let mut lacking = UnflushedBlocks::default();
         for block in log {
             match self.blocks.at_or_after(block.first())? {
                 Some((key, bytes)) if key == block.first() && bytes == block.bytes() => {
@@ -105,7 +105,7 @@ impl Sled {
 #[derive(Debug, Clone)]
 pub(super) struct SledBlocks {
     tree: Arc<RwLock<Option<sled::Tree>>>,
-    newest: Arc<Mutex<Newest>>,
+    newest: Arc<Mutex<UnflushedBlocks>>,
 }
 
 impl SledBlocks {
@@ -144,7 +144,7 @@ impl SledBlocks {
     pub(super) fn insert(&self, first: Sequence, group: &[u8]) -> Result<(), StoreError> {
         let swapped = self.on_blocks(Step::Put, |blocks| {
             let swapped = blocks.compare_and_swap(key(first), None::<&[u8]>, Some(group))?;
-            weigh(blocks, &key(first), group.len() / BYTES_PER_ACCESS)?;
+            touch(blocks, &key(first), group.len() / BYTES_PER_ACCESS)?;
             Ok(swapped)
         })?;
         // Blocks are written once. A key that is taken means that the head was wrong.
@@ -196,12 +196,12 @@ impl SledBlocks {
     fn read(&self, group: Sequence, block: (Sequence, &[u8])) -> Result<Stored, StoreError> {
         let accesses = block.1.len() / BYTES_PER_ACCESS;
         if accesses > 0 {
-            self.on_blocks(Step::Read, |blocks| weigh(blocks, &key(group), accesses))?;
+            self.on_blocks(Step::Read, |blocks| touch(blocks, &key(group), accesses))?;
         }
         Ok(owned(block))
     }
 
-    fn newest(&self) -> MutexGuard<'_, Newest> {
+    fn newest(&self) -> MutexGuard<'_, UnflushedBlocks> {
         // A group is whole between any two of its calls, whatever panicked.
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -311,7 +311,7 @@ fn clear_unfinished(dir: &Path) -> io::Result<()> {
 /// leaves to forget after every 64th access to one of the 256 parts of its cache, however large
 /// they are: those of large values, accessed a few times each, would come to hundreds of megabytes
 /// before that. So whoever reads or writes much says so.
-fn weigh(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
+fn touch(tree: &sled::Tree, key: &[u8], times: usize) -> sled::Result<()> {
     for _ in 0..times {
         tree.contains_key(key)?;
     }

@@ -95,11 +95,12 @@ mod tests {
             let first = self.bad.iter().filter(|bad| (**bad + 1) * SECTOR_BYTES > offset).min();
             if let Some(bad) = first {
                 let good = (bad * SECTOR_BYTES).saturating_sub(offset);
-                if (good as usize) < count {
+                let good = usize::try_from(good).unwrap();
+                if good < count {
                     if good == 0 || self.fails_whole {
                         return Err(io::Error::other("a bad sector"));
                     }
-                    count = good as usize;
+                    count = good;
                 }
             }
             bytes[..count].copy_from_slice(&self.bytes[start..start + count]);
@@ -115,7 +116,7 @@ mod tests {
             (offset, wanted) in (0..70_000_usize, 0..70_000_usize),
             fails_whole: bool,
         ) {
-            let bytes: Vec<u8> = (0..length).map(|at| (at % 250) as u8 + 1).collect();
+            let bytes: Vec<u8> = (1..=250_u8).cycle().take(length).collect();
             let bad: Vec<u64> = bad.into_iter().collect();
             let is_bad = |at: &usize| bad.contains(&(*at as u64 / SECTOR_BYTES));
             // Where a file ends that ends within a bad sector, reading does not tell.

@@ -11,7 +11,7 @@ use super::fault::{Fault, Faults, is_next};
 use crate::exchange::command::{KeyHash, Role, TradingMode};
 use crate::exchange::effect::{Applied, Effect};
 use crate::exchange::ids::{KeyId, KeyNo, UserId, UserNo};
-use crate::exchange::standing::{Heartbeat, Standing};
+use crate::exchange::restrictions::{Heartbeat, UserRestrictions};
 use crate::exchange::units::{Money, MoneySum, TimeMs};
 
 /// An account's money.
@@ -39,7 +39,7 @@ pub struct UserRow {
     /// Money.
     pub balance: Balance,
     /// How the user stands with the venue.
-    pub standing: Standing,
+    pub standing: UserRestrictions,
 }
 
 /// An API key, without the key.
@@ -172,7 +172,7 @@ impl Accounts {
         self.fees_taken
     }
 
-    fn standing_mut(&mut self, user: UserNo) -> Result<&mut Standing, Fault> {
+    fn standing_mut(&mut self, user: UserNo) -> Result<&mut UserRestrictions, Fault> {
         let row = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         Ok(&mut row.standing)
     }
@@ -193,7 +193,7 @@ impl Accounts {
                     profile_pic: profile_pic.as_str().into(),
                     created_at: at.time,
                     balance: Balance::default(),
-                    standing: Standing::default(),
+                    standing: UserRestrictions::default(),
                 });
                 Ok(())
             }
@@ -351,9 +351,9 @@ mod tests {
         ];
         assert_eq!(fold(&mut accounts, 2, &effects), 0);
         let heartbeat = Heartbeat { until: Some(at(9)), expired: false };
-        let standing = Standing { mode, exposure_limit: limit, heartbeat };
+        let standing = UserRestrictions { mode, exposure_limit: limit, heartbeat };
         assert_eq!(accounts.user(BOB).unwrap().standing, standing);
-        assert_eq!(accounts.user(ANN).unwrap().standing, Standing::default());
+        assert_eq!(accounts.user(ANN).unwrap().standing, UserRestrictions::default());
         assert_eq!(accounts.venue_mode(), TradingMode::ReadOnly);
         assert_eq!(fold(&mut accounts, 3, &[Effect::HeartbeatExpired { user: BOB }]), 0);
         assert!(accounts.user(BOB).unwrap().standing.heartbeat.expired);

@@ -3,7 +3,7 @@
 mod image;
 
 use super::fault::Fault;
-use super::history::chain::{Chain, Links, Place, Walk};
+use super::history::chain::{Links, RowChain, RowIndex, Walk};
 use super::history::stream::{Pages, Streams};
 use super::history::{History, HistoryError};
 use crate::exchange::command::Wording;
@@ -97,8 +97,8 @@ impl Fills {
         &mut self,
         user: UserNo,
         row: FillRow,
-        order: &mut Chain,
-        market: &mut Chain,
+        order: &mut RowChain,
+        market: &mut RowChain,
     ) -> Result<(), Fault> {
         let place = self.users.count(user.0);
         let fill = Fill { row, of_order: order.push(place), in_market: market.push(place) };
@@ -118,7 +118,7 @@ pub struct FillList {
 #[derive(Debug, Clone, Copy)]
 enum ListKind {
     /// So many, the oldest ones.
-    All(Place),
+    All(RowIndex),
     OfOrder(Walk),
     InMarket(Walk),
 }
@@ -126,13 +126,13 @@ enum ListKind {
 impl FillList {
     /// Of these fills, those of an order, which are these.
     #[must_use]
-    pub(super) fn of_order(self, chain: Chain) -> FillList {
+    pub(super) fn of_order(self, chain: RowChain) -> FillList {
         FillList { kind: ListKind::OfOrder(chain.walk()), ..self }
     }
 
     /// Of these fills, those in a market, which are these.
     #[must_use]
-    pub(super) fn in_market(self, chain: Chain) -> FillList {
+    pub(super) fn in_market(self, chain: RowChain) -> FillList {
         FillList { kind: ListKind::InMarket(chain.walk()), ..self }
     }
 
@@ -164,7 +164,7 @@ impl FillList {
         let FillList { pages, kind } = self;
         match kind {
             ListKind::All(left) => {
-                *left = left.saturating_sub(Place::try_from(fills).unwrap_or(Place::MAX));
+                *left = left.saturating_sub(RowIndex::try_from(fills).unwrap_or(RowIndex::MAX));
                 Ok(())
             }
             ListKind::OfOrder(walk) => walk.pass(fills, |place| links(pages, place, of_order)),
@@ -203,7 +203,7 @@ const fn in_market(fill: &Fill) -> Links {
 
 fn links(
     pages: &mut Pages<Fill>,
-    place: Place,
+    place: RowIndex,
     which: fn(&Fill) -> Links,
 ) -> Result<Links, HistoryError> {
     Ok(pages.row(place)?.map_or_else(Links::default, |fill| which(&fill)))

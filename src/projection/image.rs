@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::ReadModel;
 use super::accounts::Accounts;
 use super::activity::Activity;
-use super::answers::Answers;
 use super::catalogue::Catalogue;
 use super::changes::Changes;
 use super::depth::Depth;
@@ -16,6 +15,7 @@ use super::history::History;
 use super::orders::Orders;
 use super::performance::Performance;
 use super::positions::Positions;
+use super::responses::StoredResponses;
 use super::search::Search;
 use super::settlements::Settlements;
 use super::statements::Statements;
@@ -123,7 +123,7 @@ impl ReadModel {
             performance: Performance::read(sizes, source)?,
             tape: Tape::read(history.clone(), sizes, source)?,
             search,
-            answers: Answers::read(source)?,
+            answers: StoredResponses::read(source)?,
             changes: Changes::none(sizes.markets, sizes.users),
             watermark,
             time,

@@ -18,7 +18,7 @@ pub mod performance;
 pub mod tape;
 pub mod search;
 pub mod numbers;
-pub mod answers;
+pub mod responses;
 pub mod history;
 pub mod fault;
 pub mod image;
@@ -31,7 +31,6 @@ use crate::exchange::units::{Money, MoneySum, Overflow, Ratio, Sequence, Settlem
 
 use accounts::Accounts;
 use activity::Activity;
-use answers::{Answers, Kept};
 use catalogue::{Catalogue, MarketRow};
 use changes::Changes;
 use depth::Depth;
@@ -41,6 +40,7 @@ use orders::Orders;
 use performance::{Performance, Pnl};
 use positions::Positions;
 use quote::Quote;
+use responses::{StoredResponse, StoredResponses};
 use search::Search;
 use settlements::Settlements;
 use statements::Statements;
@@ -80,7 +80,7 @@ pub struct ReadModel {
     /// The words of questions.
     pub search: Search,
     /// What was answered to requests that may be repeated.
-    pub answers: Answers,
+    pub answers: StoredResponses,
     /// When what is read most last changed.
     pub changes: Changes,
     watermark: Sequence,
@@ -214,7 +214,7 @@ impl ReadModel {
             self.tape.note_interest(market, self.positions.open_interest(market));
         }
         if let Some(Effect::AnswerKept { until }) = applied.effects.last() {
-            let kept = Kept::of(applied, self);
+            let kept = StoredResponse::of(applied, self);
             self.answers.keep(applied, *until, kept);
         }
         self.watermark = applied.sequence;

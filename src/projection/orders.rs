@@ -2,7 +2,7 @@
 //! kept whole; of the others, the newest are packed in memory and the rest are on pages.
 
 pub(super) mod image;
-mod crowd;
+mod compact_user_map;
 mod folding;
 mod late;
 mod leaf;
@@ -12,8 +12,8 @@ mod marks;
 mod names;
 mod page;
 mod row;
-mod standing;
-mod titles;
+mod open;
+mod open_names;
 mod traders;
 
 pub use list::{FillsIn, OrderIds, OrderList, OrdersIn, Sought, SoughtFills};
@@ -21,7 +21,7 @@ pub use row::{OrderRow, OrderStatus};
 
 use super::fills::{FillList, Fills};
 use super::history::History;
-use super::history::pack::Desk;
+use super::history::pack::RowBuffer;
 use super::history::stream::Tail;
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderId, OrderNo, Token, UserNo};
@@ -29,8 +29,8 @@ use crate::exchange::units::{Sequence, TimeMs};
 use late::Late;
 use list::{ListKind, OrderPages, Search};
 use names::Names;
+use open::{Open, OpenOrders};
 use page::Terms;
-use standing::{Open, Standing};
 use traders::{Begins, InMarket, Traders};
 
 /// After all orders.
@@ -50,7 +50,7 @@ struct UserOrders {
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
     no: OrderNo,
-    standing: Standing,
+    standing: OpenOrders,
     client_id: Option<Token>,
 }
 
@@ -58,7 +58,7 @@ struct Incoming {
 #[derive(Debug, Clone, Copy)]
 struct JustEnded {
     no: OrderNo,
-    standing: Standing,
+    standing: OpenOrders,
     reason: Option<CancelReason>,
     client_id: Option<Token>,
 }
@@ -82,7 +82,7 @@ pub struct Orders {
     newest: Option<OrderNo>,
     fills: Fills,
     /// Where rows are packed.
-    desk: Desk,
+    desk: RowBuffer,
 }
 
 impl Orders {

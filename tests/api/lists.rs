@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use openoutcry::api::Limits;
 use openoutcry::api::stream::PIECE_BYTES_MAX;
-use openoutcry::api::untaken::UntakenLimits;
+use openoutcry::api::unread_rows::UnreadLimits;
 
 use super::{Venue, order, request};
 
@@ -169,7 +169,7 @@ async fn lists_that_nobody_reads_are_bounded() {
     let (all, open) = ("/trading/orders", "/trading/orders?active=true");
     let (short, long) = ((150, 250, 380), (1100, 2300, 3400));
     for (path, (orders, own, both)) in [(all, short), (all, long), (open, short), (open, long)] {
-        let untaken = UntakenLimits { rows_of_user_max: own, rows_max: both };
+        let untaken = UnreadLimits { rows_of_user_max: own, rows_max: both };
         let venue = Venue::limited(Limits { untaken, ..Limits::STANDARD }).await;
         let market = venue.market().await;
         let mut keys = Vec::new();

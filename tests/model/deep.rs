@@ -109,7 +109,7 @@ fn played(bids: bool, steps: &[Step]) -> Result<[usize; 2], TestCaseError> {
             effects.map_err(|error| TestCaseError::fail(format!("{error}\n{}", duel.script())))?;
         match step {
             Step::Rest { user, .. } => {
-                rested.push((UserNo(*user), OrderNo(duel.exchange.sequence())))
+                rested.push((UserNo(*user), OrderNo(duel.exchange.sequence())));
             }
             Step::Fill { .. } => {
                 let traded = effects.iter().any(|effect| matches!(effect, Effect::TradeMade(_)));

@@ -2,7 +2,7 @@
 //! can be asked of the two is compared.
 
 use openoutcry::exchange::Exchange;
-use openoutcry::exchange::command::{Asked, Command, Record};
+use openoutcry::exchange::command::{Command, KeyedCommand, Record};
 use openoutcry::exchange::effect::{Applied, Effect};
 use openoutcry::exchange::script;
 use openoutcry::exchange::trial::Tried;
@@ -59,8 +59,12 @@ impl Duel {
     }
 
     /// Asks both and compares; an error says what differs.
-    pub fn ask(&mut self, later_ms: u16, asked: impl Into<Asked>) -> Result<Vec<Effect>, String> {
-        let Asked { once, command } = asked.into();
+    pub fn ask(
+        &mut self,
+        later_ms: u16,
+        asked: impl Into<KeyedCommand>,
+    ) -> Result<Vec<Effect>, String> {
+        let KeyedCommand { once, command } = asked.into();
         self.now = commands::after(self.now, i64::from(later_ms));
         let sequence = Sequence::new(self.twin.sequence + 1);
         let record = Record { sequence, time: self.now, once, command };

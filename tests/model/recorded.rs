@@ -1,6 +1,6 @@
 //! The records that random steps make of a venue.
 
-use openoutcry::exchange::command::{Asked, Record};
+use openoutcry::exchange::command::{KeyedCommand, Record};
 use openoutcry::exchange::units::Sequence;
 
 use crate::commands::{self, Step};
@@ -11,7 +11,7 @@ pub fn records(steps: &[Step]) -> Vec<Record> {
     let mut twin = Naive::new();
     let mut records = Vec::new();
     let mut now = commands::START;
-    let mut ask = |twin: &mut Naive, time, Asked { once, command }: Asked| {
+    let mut ask = |twin: &mut Naive, time, KeyedCommand { once, command }: KeyedCommand| {
         let record = Record { sequence: Sequence::new(twin.sequence + 1), time, once, command };
         twin.apply(&record);
         records.push(record);

@@ -2,7 +2,9 @@
 
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::catalogue::Outcome;
-use openoutcry::exchange::command::{Asked, Command, Once, PlaceOrder, Record, Side, Wording};
+use openoutcry::exchange::command::{
+    Command, IdempotencyKey, KeyedCommand, PlaceOrder, Record, Side, Wording,
+};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{MarketNo, OrderNo, UserNo};
 use openoutcry::exchange::reject::Reject;
@@ -25,8 +27,8 @@ pub fn tried_as_done(
     let now = duel.exchange.time();
     let asked = steps.iter().map(|step| commands::asked(&duel.twin, step, now));
     let mut parts: Vec<KeyedStep> = Vec::new();
-    for (Asked { once, command }, link) in asked.zip(links) {
-        let once = once.map(|once| Box::new(Once { caller: user, ..*once }));
+    for (KeyedCommand { once, command }, link) in asked.zip(links) {
+        let once = once.map(|once| Box::new(IdempotencyKey { caller: user, ..*once }));
         let linked = link.and_then(|link| parts.get(usize::from(link)));
         let name = linked.and_then(|(part, _)| match part {
             Part::Place(terms) => terms.client_order_id.as_deref().copied(),

@@ -5,8 +5,8 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
+    Record, Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FEE_RATE_ONE, FeeRate, Fees};
 use openoutcry::exchange::ids::{
@@ -217,9 +217,9 @@ fn token() -> impl Strategy<Value = Token> {
 }
 
 /// A key under which a command may be asked.
-pub fn once() -> impl Strategy<Value = Box<Once>> {
+pub fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
     (user(), token(), any::<u8>(), any::<[u8; 32]>()).prop_map(|(caller, key, part, body)| {
-        Box::new(Once { caller, key, part, body: BodyHash(body) })
+        Box::new(IdempotencyKey { caller, key, part, body: BodyHash(body) })
     })
 }
 
@@ -316,13 +316,13 @@ pub fn command() -> BoxedStrategy<Command> {
 }
 
 /// Any command that may be journaled, under a key or not.
-pub fn asked() -> impl Strategy<Value = Asked> {
+pub fn asked() -> impl Strategy<Value = KeyedCommand> {
     let once = prop_oneof![3 => Just(None), 1 => once().prop_map(Some)];
-    (once, command()).prop_map(|(once, command)| Asked { once, command })
+    (once, command()).prop_map(|(once, command)| KeyedCommand { once, command })
 }
 
 /// One block after `head` that records no results; the commands must fit.
-pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<Asked>>) -> Block {
+pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<KeyedCommand>>) -> Block {
     block_with(head, time, commands, Results::NONE)
 }
 
@@ -330,13 +330,13 @@ pub fn block_after(head: &Head, time: TimeMs, commands: Vec<impl Into<Asked>>) -
 pub fn block_with(
     head: &Head,
     time: TimeMs,
-    commands: Vec<impl Into<Asked>>,
+    commands: Vec<impl Into<KeyedCommand>>,
     recorded: Results,
 ) -> Block {
     let mut builder = BlockBuilder::new(head);
     let mut sequence = head.sequence;
     for asked in commands {
-        let Asked { once, command } = asked.into();
+        let KeyedCommand { once, command } = asked.into();
         sequence = sequence.next();
         assert!(builder.push(Record { sequence, time, once, command }).is_ok(), "block full");
     }

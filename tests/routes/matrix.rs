@@ -167,8 +167,10 @@ fn strained(given: &mut Given) {
     }
     let venue = Venue::limited(Limits { connections_max: 1, ..Limits::STANDARD });
     let mut place = TcpStream::connect(venue.operator.address).unwrap();
-    // Only who was heard keeps a place.
-    place.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    // Only a connection that showed a good key keeps its slot.
+    let key = &venue.operator.key;
+    let head = format!("GET /api/v1/account/keys HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\r\n");
+    place.write_all(head.as_bytes()).unwrap();
     place.read_exact(&mut [0; 15]).unwrap();
     for operation in listing("OVERLOADED") {
         let asked = request(&operation, &venue.operator, &|_| NOBODY.to_owned(), None);

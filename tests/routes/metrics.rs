@@ -87,7 +87,7 @@ fn what_happened_is_counted_and_nobody_is_named() {
     shows(&page, &orders("POST", 400), 1);
     shows(&page, &orders("DELETE", 200), 1);
     shows(&page, "http_answers_total{method=\"\",route=\"none\",status=\"404\"}", 1);
-    shows(&page, "http_request_seconds_count{lane=\"cancels\"}", 1);
+    shows(&page, "http_request_seconds_count{class=\"cancels\"}", 1);
     // Nobody else asks: every record had a block of its own.
     for histogram in ["journal_append_seconds", "apply_seconds", "block_records"] {
         shows(&page, &format!("{histogram}_count"), head);

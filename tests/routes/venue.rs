@@ -17,7 +17,7 @@ use openoutcry::engine::clock;
 use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::meter::{Gauges, Meter};
 use openoutcry::engine::past::Past;
-use openoutcry::engine::start::{Beside, Running, start, start_with};
+use openoutcry::engine::start::{Running, Storage, start, start_with};
 use openoutcry::exchange::command::{Command, Role};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::UserNo;
@@ -110,7 +110,7 @@ impl Venue {
         history: HistoryStore,
         key: Option<&str>,
     ) -> Venue {
-        let running = start_with(journal, Some(Beside { history, snapshots: None })).unwrap();
+        let running = start_with(journal, Some(Storage { history, snapshots: None })).unwrap();
         match key {
             Some(key) => {
                 let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::bounded;
-use openoutcry::engine::due::DueBoard;
 use openoutcry::engine::history::HistoryStore;
-use openoutcry::engine::pace::Pace;
+use openoutcry::engine::matcher_status::MatcherStatus;
 use openoutcry::engine::snapshotter::{SnapshotBoard, SnapshotStatus, Snapshotter};
+use openoutcry::engine::throttle::Throttle;
 use openoutcry::exchange::Exchange;
 use openoutcry::exchange::results::{Results, ResultsHash};
 use openoutcry::exchange::units::Sequence;
@@ -118,7 +118,7 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
     replay(journal.read(Sequence::new(1)), &mut replayer, |_, _| ()).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
     history.folded(journal.head().sequence);
-    let due = Arc::new(DueBoard::default());
+    let due = Arc::new(MatcherStatus::default());
     let board = Arc::new(SnapshotBoard::default());
     let (ends, ending) = bounded(0);
     let snapshotter = Snapshotter {
@@ -128,7 +128,7 @@ fn behind(data: &Path, post: impl Fn(Results) -> Results) -> SnapshotStatus {
         journal: journal.reader(),
         due: Arc::clone(&due),
         board: Arc::clone(&board),
-        pace: Pace::background(ending),
+        pace: Throttle::background(ending),
         last: Sequence::ZERO,
         failed: false,
     };
@@ -169,7 +169,7 @@ fn results_that_differ_from_the_venues_are_counted_and_not_kept() {
     assert_eq!((status.taken, status.failures), (1, 0));
     assert_eq!(folder.list(Kind::State).unwrap(), [Sequence::new(1_000)]);
     let mut views = folder.read(Kind::Views, Sequence::new(1_000)).unwrap();
-    let nowhere = History::nowhere().paged(ROWS);
+    let nowhere = History::discarding().paged(ROWS);
     let read_model = ReadModel::read_image(&mut views, &nowhere).unwrap();
     assert_eq!(read_model.watermark(), Sequence::new(1_000));
     check_states(data.path());

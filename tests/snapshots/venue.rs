@@ -9,7 +9,7 @@ use std::time::Duration;
 use openoutcry::engine::Engine;
 use openoutcry::engine::history::HistoryStore;
 use openoutcry::engine::pending::Refusal;
-use openoutcry::engine::start::{Beside, Running, Snapshots, start_with};
+use openoutcry::engine::start::{Running, Snapshots, Storage, start_with};
 use openoutcry::exchange::command::{Command, Record};
 use openoutcry::exchange::digest::StateDigest;
 use openoutcry::exchange::results::ResultsHash;
@@ -47,13 +47,13 @@ pub fn start(data: &Path, every: u64) -> Running {
 pub fn start_from_the_first_record(data: &Path) -> Running {
     let (journal, _) = SledJournal::open(data).unwrap();
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
-    start_with(journal, Some(Beside { history, snapshots: None })).unwrap()
+    start_with(journal, Some(Storage { history, snapshots: None })).unwrap()
 }
 
 /// What an engine in these tests keeps beside its journal.
-pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) -> Beside {
+pub fn beside(data: &Path, folder: SnapshotFolder, every: Option<NonZeroU64>) -> Storage {
     let history = HistoryStore::open_paged(data, ROWS).unwrap();
-    Beside { history, snapshots: Some(Snapshots { folder, every }) }
+    Storage { history, snapshots: Some(Snapshots { folder, every }) }
 }
 
 /// Has commands applied, one after the other.

@@ -152,7 +152,7 @@ fn traffic(door: &Door) -> Vec<Family> {
     });
     let took = traffic
         .took()
-        .map(|(lane, spread)| (vec![("lane", lane.name().into())], Value::Times(spread)));
+        .map(|(class, spread)| (vec![("class", class.name().into())], Value::Times(spread)));
     vec![
         Family {
             name: "http_answers",

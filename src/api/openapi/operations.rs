@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shorthand::{Members, reference};
 use super::{Frame, Unfit, problems};
 use crate::api::problem::Kind;
-use crate::api::routes::{Access, BodyRule, Endpoint, Lane, Route};
+use crate::api::routes::{Access, BodyRule, Endpoint, RequestClass, Route};
 use crate::exchange::reject::Reject;
 
 /// What is kept of an operation.
@@ -172,7 +172,7 @@ fn kinds(route: &Route) -> Vec<Kind> {
     if route.access != Access::Everybody {
         kinds.extend([Kind::MissingApiKey, Kind::InvalidApiKey, Kind::Starting]);
     }
-    if route.lane != Lane::Probes {
+    if route.class != RequestClass::Probes {
         kinds.extend([Kind::InvalidRequest, Kind::NotAcceptable, Kind::RateLimited]);
     }
     if matches!(route.access, Access::Traders | Access::Operators) {
@@ -254,7 +254,7 @@ fn failure(route: &Route, kinds: &[Kind], frame: &Frame) -> Result<Value, Unfit>
 }
 
 fn headers_of(route: &Route) -> Members {
-    let (all, keys) = (["Sequence", "X-Request-Id"], route.lane != Lane::Probes);
+    let (all, keys) = (["Sequence", "X-Request-Id"], route.class != RequestClass::Probes);
     let limits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
     let names = all.into_iter().chain(limits.into_iter().filter(|_| keys));
     names.map(|name| (name.to_owned(), header(name))).collect()

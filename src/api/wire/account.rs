@@ -8,7 +8,7 @@ use super::catalogue::PositionMarketJson;
 use super::{Number, OutcomeId, Paging, Text, Timestamp};
 use crate::exchange::command::{Role, TradingMode};
 use crate::exchange::ids::{KeyId, MarketId, UserId};
-use crate::exchange::standing::Heartbeat;
+use crate::exchange::restrictions::Heartbeat;
 use crate::exchange::units::{
     AveragePrice, LockedOdds, Lots, Money, MoneySum, Overflow, SettlementPrice, TimeMs,
 };

@@ -6,7 +6,7 @@ use super::Text;
 use crate::exchange::ids::{EventId, MarketId, MarketNo};
 use crate::exchange::units::{Lots, Money};
 use crate::projection::ReadModel;
-use crate::projection::answers::Converted;
+use crate::projection::responses::Converted;
 
 /// What was given, and what was got for it.
 #[derive(Debug, Serialize)]

@@ -10,13 +10,13 @@ mod sound;
 use super::Exchange;
 use super::book::Book;
 use super::due::{Due, Schedule};
+use super::idempotency::IdempotencyTable;
 use super::ids::{EventNo, MarketNo, UserNo};
 use super::invariant::Broken;
 use super::market::Market;
 use super::orders::OrderPool;
-use super::repeats::Repeats;
+use super::restrictions::Restrictions;
 use super::rules::Rules;
-use super::standing::Standings;
 use coding::{BadImage, ImageSink, ImageSource, Imaged, read_count, read_end, room, write_count};
 
 /// Version of the image; a change of what it holds, or of its order, gets a new one.
@@ -100,8 +100,8 @@ impl Exchange {
             markets: Vec::new(),
             orders: OrderPool::default(),
             schedule: Schedule::default(),
-            repeats: Repeats::default(),
-            standings: Standings::default(),
+            repeats: IdempotencyTable::default(),
+            standings: Restrictions::default(),
         };
         exchange.check_sequence()?;
         for _ in exchange.ledger.accounts() {

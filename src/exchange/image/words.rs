@@ -17,8 +17,8 @@ use crate::exchange::ids::{
 use crate::exchange::ledger::{Account, Position};
 use crate::exchange::lifecycle::MarketStatus;
 use crate::exchange::orders::Backing;
+use crate::exchange::restrictions::{Heartbeat, Restrictions, UserRestrictions};
 use crate::exchange::rules::Rules;
-use crate::exchange::standing::{Heartbeat, Standing, Standings};
 use crate::exchange::units::{
     Lots, LotsSum, Money, MoneySum, Ratio, Sequence, SettlementPrice, Tick, TimeMs,
 };
@@ -213,8 +213,8 @@ imaged!(Rules {
     user_names_max,
 });
 imaged!(Heartbeat { until, expired });
-imaged!(Standing { mode, exposure_limit, heartbeat });
-imaged!(Standings { venue, users });
+imaged!(UserRestrictions { mode, exposure_limit, heartbeat });
+imaged!(Restrictions { venue, users });
 
 impl Imaged for Token {
     fn write(&self, sink: &mut impl ImageSink) {

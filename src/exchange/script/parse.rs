@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 
 use super::super::catalogue::{CategoryDraft, EventRevision};
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Record, Role,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Record, Role,
     SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
@@ -96,7 +96,7 @@ impl Reader<'_> {
         })
     }
 
-    fn once(&mut self) -> Result<Once, ScriptError> {
+    fn once(&mut self) -> Result<IdempotencyKey, ScriptError> {
         let (caller, key) = (self.user()?, self.token()?);
         let (mut part, mut body) = (0, BodyHash([0; 32]));
         if self.peek() == Some("part") {
@@ -108,7 +108,7 @@ impl Reader<'_> {
             self.pass_over("body")?;
             body = BodyHash(self.hash()?);
         }
-        Ok(Once { caller, key, part, body })
+        Ok(IdempotencyKey { caller, key, part, body })
     }
 
     /// A client's own name for something, quoted.

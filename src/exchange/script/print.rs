@@ -4,8 +4,8 @@ use data_encoding::HEXLOWER;
 
 use super::super::catalogue::{CategoryDraft, EventRevision, Localized, Outcome};
 use super::super::command::{
-    BodyHash, Command, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention, Side,
-    TimeInForce,
+    BodyHash, Command, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role, SelfTradePrevention,
+    Side, TimeInForce,
 };
 use super::super::ids::{CategoryNo, KeyNo, UserNo};
 use super::super::rules::Rules;
@@ -49,7 +49,7 @@ impl Writer<'_> {
         self.word(word);
     }
 
-    fn once(&mut self, once: &Once) {
+    fn once(&mut self, once: &IdempotencyKey) {
         self.part("once", self.names.of_user(once.caller));
         self.word(quote(once.key.as_str()));
         if once.part != 0 {

@@ -7,8 +7,8 @@ use super::super::catalogue::{
     CategoryDraft, EventDraft, EventRevision, Localized, MarketDraft, MarketRevision, Outcome,
 };
 use super::super::command::{
-    BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role, SelfTradePrevention,
-    Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, PlaceOrder, Role,
+    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use super::super::fees::FeeRate;
 use super::super::ids::{CategoryNo, EventNo, KeyNo, MarketNo, MarketSet, OrderNo, Token, UserNo};
@@ -96,10 +96,12 @@ fn token() -> impl Strategy<Value = Token> {
     prop_oneof!["[a-c]", "[!-~]{1,64}"].prop_map(|text| Token::new(&text).unwrap())
 }
 
-fn once() -> impl Strategy<Value = Box<Once>> {
+fn once() -> impl Strategy<Value = Box<IdempotencyKey>> {
     let body = prop_oneof![Just([0; 32]), any::<[u8; 32]>()].prop_map(BodyHash);
     (0..4_u32, token(), prop_oneof![Just(0), any::<u8>()], body).prop_map(
-        |(caller, key, part, body)| Box::new(Once { caller: UserNo(caller), key, part, body }),
+        |(caller, key, part, body)| {
+            Box::new(IdempotencyKey { caller: UserNo(caller), key, part, body })
+        },
     )
 }
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::{Excerpt, Tried};
-use crate::exchange::command::{Command, Direction, Once, PlaceOrder, Record};
+use crate::exchange::command::{Command, Direction, IdempotencyKey, PlaceOrder, Record};
 use crate::exchange::effect::Effect;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::invariant::Broken;
@@ -37,7 +37,7 @@ pub enum Step {
 }
 
 /// A step, and the key under which it is asked.
-pub type KeyedStep = (Step, Option<Box<Once>>);
+pub type KeyedStep = (Step, Option<Box<IdempotencyKey>>);
 
 impl Exchange {
     /// The effects that records with these steps would have, were they the next ones, of this user

@@ -4,9 +4,9 @@ use super::{Activity, ActivityRow};
 use crate::exchange::ids::UserNo;
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::TimeMs;
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
+    RowBuffer, pack, pack_money, pack_time, unpack_money, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -21,7 +21,7 @@ impl Row for ActivityRow {
         self.time()
     }
 
-    fn pack(&self, _: Place, before: &TimeMs, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &TimeMs, sink: &mut RowBuffer) {
         match self {
             ActivityRow::Trade { outcome, stake, price, user, time } => {
                 1_u8.write(sink);
@@ -40,7 +40,7 @@ impl Row for ActivityRow {
         }
     }
 
-    fn unpack(_: Place, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(_: RowIndex, before: &TimeMs, source: &mut &[u8]) -> Result<Self, BadImage> {
         match u8::read(source)? {
             1 => Ok(ActivityRow::Trade {
                 outcome: Imaged::read(source)?,

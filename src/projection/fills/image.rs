@@ -6,9 +6,9 @@ use crate::exchange::command::{Side, Wording};
 use crate::exchange::ids::{MarketNo, OrderNo, TradeIndex};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Lots, Sequence, TimeMs};
-use crate::projection::history::chain::{Links, Place};
+use crate::projection::history::chain::{Links, RowIndex};
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence,
+    RowBuffer, pack, pack_money, pack_sequence, pack_time, unpack, unpack_money, unpack_sequence,
     unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
@@ -29,7 +29,7 @@ impl Row for Fill {
         (self.row.sequence, self.row.time)
     }
 
-    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Desk) {
+    fn pack(&self, place: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let Fill { row, of_order, in_market } = self;
         let FillRow { index, order, placed, market, wording, .. } = row;
         let FillRow { price, quantity, liquidity, fee, time, sequence, .. } = row;
@@ -50,7 +50,7 @@ impl Row for Fill {
         in_market.pack(place, sink);
     }
 
-    fn unpack(place: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(place: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         let sequence = unpack_sequence(before.0, source)?;
         let time = unpack_time(before.1, source)?;
         let index = TradeIndex(unpack_u32(source)?);

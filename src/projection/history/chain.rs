@@ -7,7 +7,7 @@ use super::pack::{pack, pass, unpack, unpack_u32};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource};
 
 /// Where a row stands in its stream.
-pub(in crate::projection) type Place = u32;
+pub(in crate::projection) type RowIndex = u32;
 
 /// How far back a row leads: to the row before it, and from each 64th and 4096th to the one
 /// before of the same roundness.
@@ -16,18 +16,18 @@ const STEPS_COUNT: u32 = 3;
 
 /// The newest rows of a chain, by roundness, and how many rows it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::projection) struct Chain {
-    newest: [Place; STEPS.len()],
+pub(in crate::projection) struct RowChain {
+    newest: [RowIndex; STEPS.len()],
     count: u32,
 }
 
 /// Where a row leads, by how far; `None` where nothing is, or the row is not round enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::projection) struct Links([Option<Place>; STEPS.len()]);
+pub(in crate::projection) struct Links([Option<RowIndex>; STEPS.len()]);
 
-impl Chain {
+impl RowChain {
     /// Puts the row at `place` before all others. Gives the links that it must keep.
-    pub(in crate::projection) fn push(&mut self, place: Place) -> Links {
+    pub(in crate::projection) fn push(&mut self, place: RowIndex) -> Links {
         let ordinal = self.count;
         let mut links = Links::default();
         let (Links([near, far @ ..]), [newest, rounder @ ..]) = (&mut links, &mut self.newest);
@@ -48,14 +48,18 @@ impl Chain {
 
     /// The newest row, the oldest one and how many there are, if that is all: of a chain whose only
     /// round row is the first.
-    pub(in crate::projection) fn short(self) -> Option<(Place, Place, u32)> {
+    pub(in crate::projection) fn short(self) -> Option<(RowIndex, RowIndex, u32)> {
         let ([newest, oldest, first], [_, round, _]) = (self.newest, STEPS);
         (self.count <= round && oldest == first).then_some((newest, oldest, self.count))
     }
 
     /// The chain of which [`short`](Chain::short) told this.
-    pub(in crate::projection) const fn of_short(newest: Place, oldest: Place, count: u32) -> Chain {
-        Chain { newest: [newest, oldest, oldest], count }
+    pub(in crate::projection) const fn of_short(
+        newest: RowIndex,
+        oldest: RowIndex,
+        count: u32,
+    ) -> RowChain {
+        RowChain { newest: [newest, oldest, oldest], count }
     }
 
     /// The rows, newest first.
@@ -71,7 +75,7 @@ impl Chain {
             let mut before = None;
             for place in self.newest {
                 // The rounder, the older.
-                let packed = before.map_or(u64::from(place), |before: Place| {
+                let packed = before.map_or(u64::from(place), |before: RowIndex| {
                     u64::from(before.saturating_sub(place))
                 });
                 pack(packed, sink);
@@ -82,9 +86,9 @@ impl Chain {
 
     /// What [`pack`](Chain::pack) wrote.
     pub(in crate::projection) fn unpack(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        let mut chain = Chain { count: unpack_u32(source)?, newest: [0; STEPS.len()] };
+        let mut chain = RowChain { count: unpack_u32(source)?, newest: [0; STEPS.len()] };
         if chain.count > 0 {
-            let mut before: Option<Place> = None;
+            let mut before: Option<RowIndex> = None;
             for place in &mut chain.newest {
                 let packed = unpack_u32(source)?;
                 let read = before.map_or(Some(packed), |before| before.checked_sub(packed));
@@ -96,7 +100,7 @@ impl Chain {
     }
 }
 
-impl Chain {
+impl RowChain {
     /// Passes over what [`pack`](Chain::pack) wrote.
     pub(in crate::projection) fn pass(source: &mut &[u8]) -> Result<(), BadImage> {
         if unpack(source)? > 0 {
@@ -108,11 +112,11 @@ impl Chain {
 
 impl Links {
     /// Writes the links of the row at `place`.
-    pub(in crate::projection) fn pack(self, place: Place, sink: &mut impl ImageSink) {
+    pub(in crate::projection) fn pack(self, place: RowIndex, sink: &mut impl ImageSink) {
         // The nearest link is there if any is; the first bit says whether there are more.
         let [near, far @ ..] = self.0;
         let distance =
-            |link: Option<Place>| link.map_or(0, |link| u64::from(place.saturating_sub(link)));
+            |link: Option<RowIndex>| link.map_or(0, |link| u64::from(place.saturating_sub(link)));
         let more = far.iter().any(Option::is_some);
         pack(distance(near) << 1 | u64::from(more), sink);
         if more {
@@ -124,7 +128,7 @@ impl Links {
 
     /// What [`pack`](Links::pack) wrote.
     pub(in crate::projection) fn unpack(
-        place: Place,
+        place: RowIndex,
         source: &mut impl ImageSource,
     ) -> Result<Links, BadImage> {
         let link = |distance: u64| match u32::try_from(distance) {
@@ -153,8 +157,8 @@ impl Links {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::projection) struct Walk {
     /// The next row: which of the chain's, and its place.
-    next: Option<(u32, Place)>,
-    of: Chain,
+    next: Option<(u32, RowIndex)>,
+    of: RowChain,
 }
 
 impl Walk {
@@ -166,8 +170,8 @@ impl Walk {
     /// The next row's place; the walk goes on by its links.
     pub(in crate::projection) fn turn(
         &mut self,
-        links: impl FnOnce(Place) -> Result<Links, HistoryError>,
-    ) -> Result<Option<Place>, HistoryError> {
+        links: impl FnOnce(RowIndex) -> Result<Links, HistoryError>,
+    ) -> Result<Option<RowIndex>, HistoryError> {
         let Some((ordinal, place)) = self.next.take() else { return Ok(None) };
         if let Some(before) = ordinal.checked_sub(1) {
             let Links([near, ..]) = links(place)?;
@@ -180,8 +184,8 @@ impl Walk {
     /// rows it must not say so again. Reads few rows, however many are passed over.
     pub(in crate::projection) fn pass_while(
         &mut self,
-        pass: impl Fn(u32, Place) -> bool,
-        mut links: impl FnMut(Place) -> Result<Links, HistoryError>,
+        pass: impl Fn(u32, RowIndex) -> bool,
+        mut links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<(), HistoryError> {
         let Some((mut ordinal, mut place)) = self.next.take() else { return Ok(()) };
         if !pass(ordinal, place) {
@@ -215,7 +219,7 @@ impl Walk {
     pub(in crate::projection) fn pass(
         &mut self,
         rows: usize,
-        links: impl FnMut(Place) -> Result<Links, HistoryError>,
+        links: impl FnMut(RowIndex) -> Result<Links, HistoryError>,
     ) -> Result<(), HistoryError> {
         let left = u32::try_from(self.left().saturating_sub(rows)).unwrap_or(u32::MAX);
         self.pass_while(|ordinal, _| ordinal >= left, links)
@@ -238,7 +242,7 @@ mod tests {
             owners in prop::collection::vec(0..3_usize, 0..500),
             skipped in prop::collection::vec(0..500_usize, 5),
         ) {
-            let (mut chains, mut links) = ([Chain::default(); 4], Vec::new());
+            let (mut chains, mut links) = ([RowChain::default(); 4], Vec::new());
             for (place, owner) in (0..).zip(&owners) {
                 let added = chains[*owner].push(place);
                 let mut bytes = Vec::new();
@@ -249,11 +253,11 @@ mod tests {
             for (owner, chain) in chains.iter().enumerate() {
                 let mut bytes = Vec::new();
                 chain.pack(&mut bytes);
-                prop_assert_eq!(Chain::unpack(&mut bytes.as_slice()), Ok(*chain));
+                prop_assert_eq!(RowChain::unpack(&mut bytes.as_slice()), Ok(*chain));
                 let mut passed = bytes.as_slice();
-                prop_assert_eq!((Chain::pass(&mut passed), passed.len()), (Ok(()), 0));
+                prop_assert_eq!((RowChain::pass(&mut passed), passed.len()), (Ok(()), 0));
                 let all = (0..).zip(&owners).filter(|(_, other)| **other == owner);
-                let mut all: Vec<Place> = all.map(|(place, _)| place).collect();
+                let mut all: Vec<RowIndex> = all.map(|(place, _)| place).collect();
                 all.reverse();
                 prop_assert_eq!(chain.walk().left(), all.len());
                 for skip in skipped.iter().copied().chain([0, all.len()]) {
@@ -271,12 +275,12 @@ mod tests {
 
     #[test]
     fn a_long_way_is_few_steps() {
-        let (mut chain, mut links) = (Chain::default(), Vec::new());
+        let (mut chain, mut links) = (RowChain::default(), Vec::new());
         for place in 0..1_000_000 {
             links.push(chain.push(place));
         }
         let (mut walk, mut read) = (chain.walk(), 0);
-        let mut link = |place: Place| {
+        let mut link = |place: RowIndex| {
             read += 1;
             Ok(links[place as usize])
         };

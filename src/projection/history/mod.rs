@@ -5,7 +5,7 @@
 //! row's place leads to its page by division. What goes there follows from the records folded and
 //! from nothing else: a replay puts the same pages again, and it does no harm.
 
-pub mod shelf;
+pub mod page_storage;
 pub(super) mod chain;
 pub(super) mod pack;
 pub(super) mod stream;
@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::exchange::image::coding::BadImage;
-use shelf::{MemoryShelf, NoShelf, Shelf};
+use page_storage::{MemoryPages, NoPages, PageStorage};
 
 /// Rows of a page: some hundred bytes to a thousand, as much as one reader asks for, and little
 /// enough that the newest rows of every user fit in memory.
@@ -102,25 +102,25 @@ pub enum HistoryError {
 /// Where the pages of a read model go, and how long they are.
 #[derive(Debug, Clone)]
 pub struct History {
-    shelf: Arc<dyn Shelf>,
+    shelf: Arc<dyn PageStorage>,
     rows: NonZeroU32,
 }
 
 impl Default for History {
     fn default() -> History {
-        History::on(Arc::new(MemoryShelf::default()))
+        History::on(Arc::new(MemoryPages::default()))
     }
 }
 
 impl History {
     /// Pages of the standard length on a shelf.
-    pub fn on(shelf: Arc<dyn Shelf>) -> History {
+    pub fn on(shelf: Arc<dyn PageStorage>) -> History {
         History { shelf, rows: ROWS_PER_PAGE }
     }
 
     /// Keeps nothing: for a read model that is only folded, and never read.
-    pub fn nowhere() -> History {
-        History::on(Arc::new(NoShelf))
+    pub fn discarding() -> History {
+        History::on(Arc::new(NoPages))
     }
 
     /// The same shelf with pages of this length.

@@ -19,15 +19,15 @@ const WORD_BITS: u32 = 8 * BITS;
 
 /// Where a row is packed. Its room is there beforehand, so that a number is one store.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct RowBuffer {
     room: Vec<u8>,
     length: usize,
 }
 
-impl Desk {
+impl RowBuffer {
     /// With nothing on it.
-    pub(in crate::projection) const fn new() -> Desk {
-        Desk { room: Vec::new(), length: 0 }
+    pub(in crate::projection) const fn new() -> RowBuffer {
+        RowBuffer { room: Vec::new(), length: 0 }
     }
 
     /// Takes the row away.
@@ -51,7 +51,7 @@ impl Desk {
     }
 }
 
-impl ImageSink for Desk {
+impl ImageSink for RowBuffer {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
@@ -391,7 +391,7 @@ mod tests {
             pack(number, &mut short);
             pack_from(before, number, &mut short);
             pack_money(Money::new(money), &mut short);
-            let mut desk = Desk::new();
+            let mut desk = RowBuffer::new();
             for _ in 0..2 {
                 desk.clear();
                 pack(number, &mut desk);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::chain::Place;
-use super::pack::Desk;
+use super::chain::RowIndex;
+use super::pack::RowBuffer;
 use super::{History, HistoryError, Kind, PageKey};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
@@ -26,15 +26,15 @@ pub trait Row: Copy + fmt::Debug {
     fn base(&self) -> Self::Base;
 
     /// Appends the row.
-    fn pack(&self, place: Place, base: &Self::Base, sink: &mut Desk);
+    fn pack(&self, place: RowIndex, base: &Self::Base, sink: &mut RowBuffer);
 
     /// Reads the row at `place`.
-    fn unpack(place: Place, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
+    fn unpack(place: RowIndex, base: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage>;
 }
 
 /// Reads rows that were packed one after the other, the first of them at `place`.
 pub(in crate::projection) fn unpack_rows<R: Row>(
-    place: Place,
+    place: RowIndex,
     count: u32,
     source: &mut &[u8],
 ) -> Result<Vec<R>, BadImage> {
@@ -79,7 +79,7 @@ impl<R: Row> Tail<R> {
     }
 
     /// Where the first row in memory stands.
-    pub(in crate::projection) const fn first(&self, rows: u32) -> Place {
+    pub(in crate::projection) const fn first(&self, rows: u32) -> RowIndex {
         self.page(rows).saturating_mul(rows)
     }
 
@@ -89,9 +89,9 @@ impl<R: Row> Tail<R> {
         &mut self,
         rows: u32,
         row: &R,
-        desk: &mut Desk,
+        desk: &mut RowBuffer,
         turn: impl FnOnce(u32, Vec<u8>),
-    ) -> Result<Place, Fault> {
+    ) -> Result<RowIndex, Fault> {
         let place = self.count;
         let count = place.checked_add(1).ok_or(Fault::NotNext(u64::from(place)))?;
         if place > 0 && place.is_multiple_of(rows) {
@@ -113,15 +113,15 @@ impl<R: Row> Tail<R> {
         history: &History,
         owner: u32,
         row: &R,
-        desk: &mut Desk,
-    ) -> Result<Place, Fault> {
+        desk: &mut RowBuffer,
+    ) -> Result<RowIndex, Fault> {
         self.push(history.rows_per_page(), row, desk, |page, bytes| {
             history.put(PageKey { kind: R::KIND, owner, page: u64::from(page) }, bytes);
         })
     }
 
     /// The rows in memory, and where the first of them stands.
-    pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(Place, Vec<R>), BadImage> {
+    pub(in crate::projection) fn rows(&self, rows: u32) -> Result<(RowIndex, Vec<R>), BadImage> {
         let (first, mut source) = (self.first(rows), self.bytes.as_slice());
         let unpacked = unpack_rows(first, self.count - first, &mut source)?;
         if source.is_empty() { Ok((first, unpacked)) } else { Err(BadImage::Trailing) }
@@ -142,7 +142,7 @@ impl<R: Row> Tail<R> {
         let (count, bytes) = (u32::read(source)?, read_bytes(source)?);
         let mut tail = Tail::<R> { count, base: R::Base::default(), bytes };
         let (first, read) = tail.rows(rows)?;
-        let (mut again, mut base) = (Desk::new(), R::Base::default());
+        let (mut again, mut base) = (RowBuffer::new(), R::Base::default());
         for (place, row) in (first..).zip(&read) {
             row.pack(place, &base, &mut again);
             base = row.base();
@@ -174,7 +174,7 @@ pub(in crate::projection) struct Streams<R: Row> {
     history: History,
     owners: Vec<Tail<R>>,
     /// Where rows are packed.
-    desk: Desk,
+    desk: RowBuffer,
 }
 
 impl<R: Row> Default for Streams<R> {
@@ -186,7 +186,7 @@ impl<R: Row> Default for Streams<R> {
 impl<R: Row> Streams<R> {
     /// No streams yet, whose pages will go there.
     pub(in crate::projection) const fn on(history: History) -> Self {
-        Streams { history, owners: Vec::new(), desk: Desk::new() }
+        Streams { history, owners: Vec::new(), desk: RowBuffer::new() }
     }
 
     /// The next owner, with this number.
@@ -202,7 +202,7 @@ impl<R: Row> Streams<R> {
         owner: u32,
         row: &R,
         unknown: Fault,
-    ) -> Result<Place, Fault> {
+    ) -> Result<RowIndex, Fault> {
         let tail = self.owners.get_mut(owner as usize).ok_or(unknown)?;
         tail.push_on(&self.history, owner, row, &mut self.desk)
     }
@@ -254,7 +254,7 @@ pub(in crate::projection) struct Pages<R: Row> {
     owner: u32,
     tail: Tail<R>,
     /// The place of the first row of the page that was read last, and its rows.
-    at_hand: Option<(Place, Vec<R>)>,
+    at_hand: Option<(RowIndex, Vec<R>)>,
 }
 
 impl<R: Row> Pages<R> {
@@ -269,7 +269,10 @@ impl<R: Row> Pages<R> {
     }
 
     /// A row that is there; `None` past the last one.
-    pub(in crate::projection) fn row(&mut self, place: Place) -> Result<Option<R>, HistoryError> {
+    pub(in crate::projection) fn row(
+        &mut self,
+        place: RowIndex,
+    ) -> Result<Option<R>, HistoryError> {
         if place >= self.tail.count {
             return Ok(None);
         }
@@ -283,12 +286,12 @@ impl<R: Row> Pages<R> {
         row.map(Some).ok_or(HistoryError::Damaged { key, cause: BadImage::Truncated })
     }
 
-    fn key(&self, first: Place) -> PageKey {
+    fn key(&self, first: RowIndex) -> PageKey {
         let page = u64::from(first / self.history.rows_per_page());
         PageKey { kind: R::KIND, owner: self.owner, page }
     }
 
-    fn load(&self, first: Place) -> Result<(Place, Vec<R>), HistoryError> {
+    fn load(&self, first: RowIndex) -> Result<(RowIndex, Vec<R>), HistoryError> {
         let (rows, key) = (self.history.rows_per_page(), self.key(first));
         let damaged = |cause| HistoryError::Damaged { key, cause };
         if first == self.tail.first(rows) {
@@ -313,7 +316,7 @@ impl<R: Row> Pages<R> {
 pub struct Newest<R: Row> {
     pages: Pages<R>,
     /// So many, the oldest ones, are left.
-    left: Place,
+    left: RowIndex,
 }
 
 impl<R: Row> Iterator for Newest<R> {
@@ -347,7 +350,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::pack::{pack, unpack};
-    use super::super::shelf::MemoryShelf;
+    use super::super::page_storage::MemoryPages;
     use super::*;
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -362,18 +365,18 @@ mod tests {
             self.0
         }
 
-        fn pack(&self, _: Place, before: &u64, sink: &mut Desk) {
+        fn pack(&self, _: RowIndex, before: &u64, sink: &mut RowBuffer) {
             pack(self.0 - before, sink);
         }
 
-        fn unpack(_: Place, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
+        fn unpack(_: RowIndex, before: &u64, source: &mut &[u8]) -> Result<Self, BadImage> {
             Ok(Number(before + unpack(source)?))
         }
     }
 
     #[test]
     fn a_page_that_is_gone_or_changed_is_named_and_the_rest_is_read() {
-        let shelf = Arc::new(MemoryShelf::default());
+        let shelf = Arc::new(MemoryPages::default());
         let rows = NonZeroU32::new(4).unwrap();
         let mut streams = Streams::on(History::on(Arc::clone(&shelf) as _).paged(rows));
         streams.add_owner(0).unwrap();

@@ -1,8 +1,8 @@
 //! What effects make of orders. The one that a record places is held apart until the record has
 //! said what comes of it; what is final is packed beside the rows of its page, or put there later.
 
+use super::open::OpenOrders;
 use super::page::{Ending, Terms, page_of, with_endings};
-use super::standing::Standing;
 use super::traders::Traders;
 use super::{Incoming, JustEnded, Orders, UserOrders};
 use crate::exchange::command::PlaceOrder;
@@ -13,7 +13,7 @@ use crate::exchange::units::{Lots, Sequence, TimeMs};
 use crate::projection::Projection;
 use crate::projection::fault::{Fault, Faults, is_next};
 use crate::projection::fills::{FillRow, Fills, Liquidity};
-use crate::projection::history::pack::Desk;
+use crate::projection::history::pack::RowBuffer;
 use crate::projection::history::stream::{Row, append, room_after};
 use crate::projection::history::{History, PageKey};
 
@@ -81,7 +81,7 @@ impl Orders {
         &mut self,
         user: UserNo,
         order: OrderNo,
-        change: impl FnOnce(&mut Standing) -> Result<(), Fault>,
+        change: impl FnOnce(&mut OpenOrders) -> Result<(), Fault>,
     ) -> Result<(TimeMs, Result<(), Fault>), Fault> {
         let unknown = Fault::UnknownOrder(order);
         if let Some(incoming) = self.incoming.as_mut().filter(|incoming| incoming.no == order) {
@@ -129,7 +129,7 @@ impl Orders {
             let standing = self.open.at(user, &spot).ok_or(unknown)?;
             (standing, self.open.remove(user, order, spot))
         };
-        let standing = Standing { updated_at: at.time, ..standing };
+        let standing = OpenOrders { updated_at: at.time, ..standing };
         let ended = self.end(order, standing, name, Some(reason));
         let whole = ended.and(standing.check_parts(order, quantity));
         Ok((standing.created_at, whole))
@@ -166,7 +166,7 @@ impl Orders {
         if let Some(name) = &client_order_id {
             owner.names.add(history, user, name, place);
         }
-        let standing = Standing::new(terms, at.time, place);
+        let standing = OpenOrders::new(terms, at.time, place);
         self.newest = Some(order);
         self.settle_incoming()?;
         self.incoming = Some(Incoming { no: order, standing, client_id: client_order_id });
@@ -225,12 +225,12 @@ impl Orders {
     fn end(
         &mut self,
         order: OrderNo,
-        standing: Standing,
+        standing: OpenOrders,
         client_id: Option<Token>,
         reason: Option<CancelReason>,
     ) -> Result<(), Fault> {
         let rows = self.history.rows_per_page();
-        let Standing { user, place, created_at, .. } = standing;
+        let OpenOrders { user, place, created_at, .. } = standing;
         self.just_ended.push(JustEnded { no: order, standing, reason, client_id });
         let owner = self.users.get_mut(user.index()).ok_or(Fault::UnknownUser(user))?;
         self.desk.clear();
@@ -258,7 +258,7 @@ impl Orders {
 
 /// What a trade makes of one of its orders, and its owner's fill.
 fn filled(
-    standing: &mut Standing,
+    standing: &mut OpenOrders,
     markets: &mut [Traders],
     fills: &mut Fills,
     (at, trade, party, liquidity): (&Applied<'_>, &Trade, Party, Liquidity),
@@ -267,7 +267,7 @@ fn filled(
     standing.filled = standing.filled.plus(trade.quantity)?;
     standing.filled_cost = standing.filled_cost.plus(price.times(trade.quantity)?)?;
     standing.updated_at = at.time;
-    let Standing { user, market, wording, created_at, .. } = *standing;
+    let OpenOrders { user, market, wording, created_at, .. } = *standing;
     let fill = FillRow {
         index: trade.index,
         order: party.order,
@@ -295,7 +295,7 @@ impl UserOrders {
         history: &History,
         user: UserNo,
         terms: &Terms,
-        desk: &mut Desk,
+        desk: &mut RowBuffer,
     ) -> Result<(), Fault> {
         let endings = &mut self.endings;
         let pushed = self.tail.push(history.rows_per_page(), terms, desk, |page, asked| {

@@ -2,9 +2,9 @@
 
 use super::late::Late;
 use super::names::Names;
+use super::open::OpenOrders;
 use super::page::{OrderPage, Terms};
 use super::row::{OrderRow, OrderStatus};
-use super::standing::Standing;
 use super::traders::Traders;
 use super::{Orders, UserOrders};
 use crate::exchange::ids::{OrderNo, Token};
@@ -15,7 +15,7 @@ use crate::exchange::image::coding::{
 use crate::exchange::units::Sequence;
 use crate::projection::fills::Fills;
 use crate::projection::history::History;
-use crate::projection::history::chain::Chain;
+use crate::projection::history::chain::RowChain;
 use crate::projection::history::stream::Tail;
 use crate::projection::image::{NO_USER, Sizes, hold};
 
@@ -38,7 +38,7 @@ imaged!(OrderRow {
     updated_at,
     client_id,
 });
-imaged!(Standing {
+imaged!(OpenOrders {
     user,
     market,
     wording,
@@ -53,13 +53,13 @@ imaged!(Standing {
     fills,
 });
 
-impl Imaged for Chain {
+impl Imaged for RowChain {
     fn write(&self, sink: &mut impl ImageSink) {
         self.pack(sink);
     }
 
     fn read(source: &mut impl ImageSource) -> Result<Self, BadImage> {
-        Chain::unpack(source)
+        RowChain::unpack(source)
     }
 }
 
@@ -118,7 +118,7 @@ impl Orders {
     fn read_open(&mut self, sizes: Sizes, source: &mut impl ImageSource) -> Result<(), BadImage> {
         let mut before = None;
         for _ in 0..read_count(source)? {
-            let (no, standing) = (OrderNo::read(source)?, Standing::read(source)?);
+            let (no, standing) = (OrderNo::read(source)?, OpenOrders::read(source)?);
             hold(before < Some(no), "open orders out of order")?;
             before = Some(no);
             sizes.has_market(standing.market)?;

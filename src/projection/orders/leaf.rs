@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use super::marks::Marks;
-use super::standing::Standing;
+use super::open::OpenOrders;
 use crate::exchange::ids::{MarketNo, OrderNo, UserNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, Imaged};
 use crate::exchange::units::{Lots, Money, Sequence, TimeMs};
-use crate::projection::history::chain::{Chain, Place};
+use crate::projection::history::chain::{RowChain, RowIndex};
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_time, unpack, unpack_money, unpack_time, unpack_u32,
+    RowBuffer, pack, pack_money, pack_time, unpack, unpack_money, unpack_time, unpack_u32,
 };
 
 /// Bytes of a leaf at most: some thirty orders, few enough to look for one of them from the first
@@ -28,7 +28,7 @@ pub(super) struct Leaf {
     /// What the rows are packed beside: the order that was the first one when the leaf was made.
     from: OrderNo,
     created_at: TimeMs,
-    place: Place,
+    place: RowIndex,
     /// Of each order its head and its row.
     rows: Vec<u8>,
 }
@@ -39,8 +39,8 @@ const HEAD_BYTES: usize = 1 + size_of::<u32>();
 
 impl Leaf {
     /// A leaf that begins with this order, and has none yet.
-    pub(super) const fn from(no: OrderNo, standing: &Standing) -> Leaf {
-        let Standing { created_at, place, .. } = *standing;
+    pub(super) const fn from(no: OrderNo, standing: &OpenOrders) -> Leaf {
+        let OpenOrders { created_at, place, .. } = *standing;
         Leaf { from: no, created_at, place, rows: Vec::new() }
     }
 
@@ -92,7 +92,7 @@ impl Leaf {
     }
 
     /// The order there.
-    pub(super) fn get(&self, user: UserNo, spot: Range<usize>) -> Option<(OrderNo, Standing)> {
+    pub(super) fn get(&self, user: UserNo, spot: Range<usize>) -> Option<(OrderNo, OpenOrders)> {
         // With the rows after it: what is read in words is read faster if it need not end.
         let row = self.rows.get(spot.start..)?;
         let ([_, number @ ..], row) = row.split_first_chunk::<HEAD_BYTES>()?;
@@ -105,8 +105,8 @@ impl Leaf {
     /// was.
     pub(super) fn add(
         &mut self,
-        (no, standing): (OrderNo, &Standing),
-        desk: &mut Desk,
+        (no, standing): (OrderNo, &OpenOrders),
+        desk: &mut RowBuffer,
     ) -> Option<bool> {
         let Ok(number) = u32::try_from(self.after(no)?) else { return Some(false) };
         self.pack(number, standing, desk)?;
@@ -123,8 +123,8 @@ impl Leaf {
     pub(super) fn set(
         &mut self,
         spot: Range<usize>,
-        (no, standing): (OrderNo, &Standing),
-        desk: &mut Desk,
+        (no, standing): (OrderNo, &OpenOrders),
+        desk: &mut RowBuffer,
     ) -> Option<()> {
         self.pack(u32::try_from(self.after(no)?).ok()?, standing, desk)?;
         let (row, Range { start, end }) = (desk.row(), spot);
@@ -159,7 +159,7 @@ impl Leaf {
     }
 
     /// Packs an order's head and row on `desk`.
-    fn pack(&self, number: u32, standing: &Standing, desk: &mut Desk) -> Option<()> {
+    fn pack(&self, number: u32, standing: &OpenOrders, desk: &mut RowBuffer) -> Option<()> {
         desk.clear();
         desk.put(&[0; HEAD_BYTES]);
         self.pack_row(standing, desk);
@@ -170,15 +170,15 @@ impl Leaf {
         Some(())
     }
 
-    fn pack_row(&self, standing: &Standing, sink: &mut Desk) {
-        let Standing { user: _, market, wording, price, quantity, filled, .. } = standing;
-        let Standing { filled_cost, time_in_force, created_at, .. } = standing;
-        let Standing { updated_at, place, fills, .. } = standing;
+    fn pack_row(&self, standing: &OpenOrders, sink: &mut RowBuffer) {
+        let OpenOrders { user: _, market, wording, price, quantity, filled, .. } = standing;
+        let OpenOrders { filled_cost, time_in_force, created_at, .. } = standing;
+        let OpenOrders { updated_at, place, fills, .. } = standing;
         pack_time(self.created_at, *created_at, sink);
         pack(u64::from(place.wrapping_sub(self.place)), sink);
         pack(u64::from(market.0), sink);
         let marks = Marks::of(*wording, *time_in_force);
-        let placed = (Lots::ZERO, Money::ZERO, *created_at, Chain::default());
+        let placed = (Lots::ZERO, Money::ZERO, *created_at, RowChain::default());
         let changed = (*filled, *filled_cost, *updated_at, *fills) != placed;
         let bits = marks.bits() | if changed { CHANGED } else { 0 };
         sink.put(&[bits, price.get()]);
@@ -194,7 +194,7 @@ impl Leaf {
         }
     }
 
-    fn unpack(&self, user: UserNo, mut row: &[u8]) -> Result<Standing, BadImage> {
+    fn unpack(&self, user: UserNo, mut row: &[u8]) -> Result<OpenOrders, BadImage> {
         let source = &mut row;
         let created_at = unpack_time(self.created_at, source)?;
         let place = self.place.wrapping_add(unpack_u32(source)?);
@@ -203,7 +203,7 @@ impl Leaf {
         let marks = Marks::from_bits(bits);
         let (price, quantity) = (Imaged::read(source)?, Lots::new(unpack(source)?));
         let expires_at = marks.expires().then(|| unpack_time(created_at, source)).transpose()?;
-        let mut standing = Standing {
+        let mut standing = OpenOrders {
             user,
             market,
             wording: marks.wording(),
@@ -215,13 +215,13 @@ impl Leaf {
             created_at,
             updated_at: created_at,
             place,
-            fills: Chain::default(),
+            fills: RowChain::default(),
         };
         if bits & CHANGED != 0 {
             standing.filled = Lots::new(unpack(source)?);
             standing.filled_cost = unpack_money(source)?;
             standing.updated_at = unpack_time(created_at, source)?;
-            standing.fills = Chain::unpack(source)?;
+            standing.fills = RowChain::unpack(source)?;
         }
         Ok(standing)
     }

@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use super::leaf::{LEAF_BYTES, Leaf};
-use super::standing::Standing;
+use super::open::OpenOrders;
 use crate::exchange::ids::{OrderNo, UserNo};
-use crate::projection::history::pack::Desk;
+use crate::projection::history::pack::RowBuffer;
 
 /// A leaf with fewer bytes joins one of its neighbours if both together have no more than
 /// [`JOINED_BYTES_MAX`].
@@ -43,7 +43,7 @@ impl Leaves {
     }
 
     /// The order there.
-    pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<Standing> {
+    pub(super) fn get(&self, user: UserNo, spot: &Spot) -> Option<OpenOrders> {
         let (_, standing) = self.leaves.get(spot.leaf)?.get(user, spot.row.clone())?;
         Some(standing)
     }
@@ -53,7 +53,7 @@ impl Leaves {
         &self,
         user: UserNo,
         no: OrderNo,
-    ) -> impl Iterator<Item = (OrderNo, Standing)> {
+    ) -> impl Iterator<Item = (OrderNo, OpenOrders)> {
         let leaves = self.leaves.partition_point(|leaf| leaf.begins() < no);
         let leaves = self.leaves.iter().take(leaves).rev();
         let newest_first = move |leaf: &'_ Leaf| leaf.spots().into_iter().rev();
@@ -63,7 +63,12 @@ impl Leaves {
     }
 
     /// Adds an order, newer than all others; `None` if it has no place.
-    pub(super) fn add(&mut self, no: OrderNo, standing: &Standing, desk: &mut Desk) -> Option<()> {
+    pub(super) fn add(
+        &mut self,
+        no: OrderNo,
+        standing: &OpenOrders,
+        desk: &mut RowBuffer,
+    ) -> Option<()> {
         self.count = self.count.saturating_add(1);
         if let Some(newest) = self.leaves.last_mut()
             && newest.add((no, standing), desk)?
@@ -78,8 +83,8 @@ impl Leaves {
     pub(super) fn set(
         &mut self,
         spot: Spot,
-        (no, standing): (OrderNo, &Standing),
-        desk: &mut Desk,
+        (no, standing): (OrderNo, &OpenOrders),
+        desk: &mut RowBuffer,
     ) -> Option<()> {
         let leaf = self.leaves.get_mut(spot.leaf)?;
         leaf.set(spot.row, (no, standing), desk)?;
@@ -90,7 +95,7 @@ impl Leaves {
     }
 
     /// Takes the order there away.
-    pub(super) fn remove(&mut self, user: UserNo, spot: Spot, desk: &mut Desk) -> Option<()> {
+    pub(super) fn remove(&mut self, user: UserNo, spot: Spot, desk: &mut RowBuffer) -> Option<()> {
         let leaf = self.leaves.get_mut(spot.leaf)?;
         leaf.remove(spot.row);
         self.count = self.count.saturating_sub(1);
@@ -121,7 +126,7 @@ impl Leaves {
     }
 
     /// Moves the newer half of a leaf to one after it.
-    fn split(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
+    fn split(&mut self, at: usize, user: UserNo, desk: &mut RowBuffer) -> Option<()> {
         let whole = self.leaves.get(at)?;
         let orders: Vec<_> =
             whole.spots().into_iter().filter_map(|spot| whole.get(user, spot)).collect();
@@ -133,7 +138,7 @@ impl Leaves {
     }
 
     /// Adds a leaf to the one before it, unless the two are too far apart for that.
-    fn join(&mut self, at: usize, user: UserNo, desk: &mut Desk) -> Option<()> {
+    fn join(&mut self, at: usize, user: UserNo, desk: &mut RowBuffer) -> Option<()> {
         let [older, newer] = self.leaves.get_mut(at..=at + 1)? else { return None };
         let length = older.len();
         for spot in newer.spots() {
@@ -149,7 +154,7 @@ impl Leaves {
 }
 
 /// A leaf of these orders; there is one.
-fn leaf_of(orders: &[(OrderNo, Standing)], desk: &mut Desk) -> Option<Leaf> {
+fn leaf_of(orders: &[(OrderNo, OpenOrders)], desk: &mut RowBuffer) -> Option<Leaf> {
     let (no, first) = orders.first()?;
     let mut leaf = Leaf::from(*no, first);
     for (no, standing) in orders {
@@ -170,19 +175,19 @@ mod tests {
     use crate::exchange::command::{Side, TimeInForce, Wording};
     use crate::exchange::ids::MarketNo;
     use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
-    use crate::projection::history::chain::Chain;
+    use crate::projection::history::chain::RowChain;
 
     const USER: UserNo = UserNo(7);
 
     #[derive(Debug, Clone)]
     enum Step {
         /// Numbers, places and milliseconds after the order before.
-        Add(u64, u32, i64, Standing),
-        Change(Index, Standing),
+        Add(u64, u32, i64, OpenOrders),
+        Change(Index, OpenOrders),
         Remove(Index),
     }
 
-    fn standing() -> impl Strategy<Value = Standing> {
+    fn standing() -> impl Strategy<Value = OpenOrders> {
         let ends = prop::option::of(0..1_i64 << 40);
         let small_or_any = |shift: u32| any::<u64>().prop_map(move |number| number >> shift);
         let figures = (small_or_any(50), small_or_any(1), 0..1_i64 << 40, 0..4_u32);
@@ -191,7 +196,7 @@ mod tests {
                 let outcome = if no { Outcome::No } else { Outcome::Yes };
                 let side = if sells { Side::Sell } else { Side::Buy };
                 let time = |ms| TimeMs::new(ms).unwrap();
-                let mut standing = Standing {
+                let mut standing = OpenOrders {
                     user: USER,
                     market: MarketNo(market >> (quantity % 32)),
                     wording: Wording { outcome, side },
@@ -203,7 +208,7 @@ mod tests {
                     created_at: TimeMs::new(0).unwrap(),
                     updated_at: TimeMs::new(0).unwrap(),
                     place: 0,
-                    fills: Chain::default(),
+                    fills: RowChain::default(),
                 };
                 if changed {
                     standing.filled = Lots::new(cost / 7);
@@ -251,8 +256,8 @@ mod tests {
             begin in prop::collection::vec((1..100_u64, standing()), 0..200),
             steps in prop::collection::vec(step(), 0..400),
         ) {
-            let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
-            let mut expected: BTreeMap<OrderNo, Standing> = BTreeMap::new();
+            let (mut leaves, mut desk) = (Leaves::default(), RowBuffer::new());
+            let mut expected: BTreeMap<OrderNo, OpenOrders> = BTreeMap::new();
             let (mut newest, mut time, mut place) = (0, 0, 0);
             let begin = begin.into_iter().map(|(numbers, order)| Step::Add(numbers, 1, 5, order));
             for step in begin.chain(steps) {
@@ -266,7 +271,7 @@ mod tests {
                         let created_at = TimeMs::new(time).unwrap();
                         let changed = order.updated_at.get() > 0;
                         let updated_at = if changed { order.updated_at } else { created_at };
-                        let order = Standing { created_at, updated_at, place, ..order };
+                        let order = OpenOrders { created_at, updated_at, place, ..order };
                         let no = OrderNo(Sequence::new(newest));
                         prop_assert!(leaves.find(no).is_none());
                         prop_assert_eq!(leaves.add(no, &order, &mut desk), Some(()));
@@ -275,8 +280,8 @@ mod tests {
                     Step::Change(which, order) => {
                         let Some(no) = known(&which) else { continue };
                         let before = expected[&no];
-                        let Standing { created_at, place, .. } = before;
-                        let order = Standing { created_at, place, ..order };
+                        let OpenOrders { created_at, place, .. } = before;
+                        let order = OpenOrders { created_at, place, ..order };
                         let spot = leaves.find(no).unwrap();
                         prop_assert_eq!(leaves.get(USER, &spot), Some(before));
                         prop_assert_eq!(leaves.set(spot, (no, &order), &mut desk), Some(()));
@@ -301,8 +306,8 @@ mod tests {
         }
     }
 
-    fn plain(n: u64) -> Standing {
-        Standing {
+    fn plain(n: u64) -> OpenOrders {
+        OpenOrders {
             user: USER,
             market: MarketNo(99),
             wording: Wording { outcome: Outcome::Yes, side: Side::Buy },
@@ -314,13 +319,13 @@ mod tests {
             created_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
             updated_at: TimeMs::new(i64::try_from(n).unwrap() * 1000).unwrap(),
             place: u32::try_from(n).unwrap(),
-            fills: Chain::default(),
+            fills: RowChain::default(),
         }
     }
 
     #[test]
     fn leaves_too_far_apart_to_be_joined_stay_as_they_are() {
-        let mut desk = Desk::new();
+        let mut desk = RowBuffer::new();
         let orders = [1, 1 << 31, (1 << 32) + 5].map(|no| (OrderNo(Sequence::new(no)), plain(3)));
         let (older, newer) = orders.split_at(1);
         let leaves = [older, newer].map(|orders| leaf_of(orders, &mut desk).unwrap());
@@ -333,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_plain_order_takes_few_bytes_and_those_that_went_leave_none() {
-        let (mut leaves, mut desk) = (Leaves::default(), Desk::new());
+        let (mut leaves, mut desk) = (Leaves::default(), RowBuffer::new());
         let number = |n: u64| OrderNo(Sequence::new(n * 10_000));
         let kept = |leaves: &Leaves| {
             let leaf_bytes = leaves.leaves.capacity() * size_of::<Leaf>();

@@ -1,14 +1,14 @@
 //! Reading a user's orders: what is open now from memory, the rest from pages, whenever.
 
 use super::names::Names;
+use super::open::OpenOrders;
 use super::page::{Ending, OrderPage, Terms};
 use super::row::OrderRow;
-use super::standing::Standing;
 use super::traders::Begins;
 use crate::exchange::ids::{OrderId, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::BadImage;
 use crate::projection::fills::FillList;
-use crate::projection::history::chain::{Chain, Links, Place, Walk};
+use crate::projection::history::chain::{Links, RowChain, RowIndex, Walk};
 use crate::projection::history::stream::{Row, Tail};
 use crate::projection::history::{History, HistoryError, PageKey};
 
@@ -23,29 +23,29 @@ pub(super) struct OrderPages {
     /// What became of orders on pages that were put away without it.
     pub(super) late: Vec<(u32, Vec<u8>)>,
     /// Those that stood, in order of placing. Whoever looks for none of them may leave them out.
-    pub(super) open: Vec<(OrderNo, Standing)>,
+    pub(super) open: Vec<(OrderNo, OpenOrders)>,
     /// The place of the first order of the page that was read last, and the page.
-    pub(super) at_hand: Option<(Place, OrderPage)>,
+    pub(super) at_hand: Option<(RowIndex, OrderPage)>,
 }
 
 /// An order that was found.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     row: OrderRow,
-    fills: Chain,
+    fills: RowChain,
 }
 
 impl OrderPages {
-    fn key(&self, place: Place) -> PageKey {
+    fn key(&self, place: RowIndex) -> PageKey {
         let page = u64::from(place / self.history.rows_per_page());
         PageKey { kind: Terms::KIND, owner: self.user.0, page }
     }
 
-    fn damaged(&self, place: Place, cause: BadImage) -> HistoryError {
+    fn damaged(&self, place: RowIndex, cause: BadImage) -> HistoryError {
         HistoryError::Damaged { key: self.key(place), cause }
     }
 
-    fn load(&self, first: Place) -> Result<OrderPage, HistoryError> {
+    fn load(&self, first: RowIndex) -> Result<OrderPage, HistoryError> {
         let rows = self.history.rows_per_page();
         let damaged = |cause| self.damaged(first, cause);
         if first == self.tail.first(rows) {
@@ -64,7 +64,7 @@ impl OrderPages {
     }
 
     /// What was asked for at a place, and what became of it.
-    fn at(&mut self, place: Place) -> Result<Option<(Terms, Option<Ending>)>, HistoryError> {
+    fn at(&mut self, place: RowIndex) -> Result<Option<(Terms, Option<Ending>)>, HistoryError> {
         if place >= self.tail.count() {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl OrderPages {
         found.map(Some).ok_or_else(|| self.damaged(place, BadImage::Truncated))
     }
 
-    fn found(&mut self, place: Place) -> Result<Option<Found>, HistoryError> {
+    fn found(&mut self, place: RowIndex) -> Result<Option<Found>, HistoryError> {
         let Some((terms, ending)) = self.at(place)? else { return Ok(None) };
         // What stood, stood: an ending that a page has by now came later.
         let open = self.open.binary_search_by_key(&terms.no, |(no, _)| *no).ok();
@@ -93,12 +93,12 @@ impl OrderPages {
         Ok(Some(Found { row: ending.row(self.user, &terms), fills: ending.fills }))
     }
 
-    fn links(&mut self, place: Place) -> Result<Links, HistoryError> {
+    fn links(&mut self, place: RowIndex) -> Result<Links, HistoryError> {
         Ok(self.at(place)?.map_or_else(Links::default, |(terms, _)| terms.in_market))
     }
 
     /// How many orders were placed before this one. Reads a page for each halving of the pages.
-    fn before(&mut self, no: OrderNo) -> Result<Place, HistoryError> {
+    fn before(&mut self, no: OrderNo) -> Result<RowIndex, HistoryError> {
         if let Some(place) = self.before_at_hand(no) {
             return Ok(place);
         }
@@ -125,11 +125,11 @@ impl OrderPages {
     }
 
     /// The same if the page at hand tells.
-    fn before_at_hand(&self, no: OrderNo) -> Option<Place> {
+    fn before_at_hand(&self, no: OrderNo) -> Option<RowIndex> {
         let (first, page) = self.at_hand.as_ref()?;
         let within = page.terms.first()?.no <= no && no <= page.terms.last()?.no;
         let slot = page.terms.partition_point(|terms| terms.no < no);
-        Place::try_from(slot).ok().filter(|_| within).map(|slot| first.saturating_add(slot))
+        RowIndex::try_from(slot).ok().filter(|_| within).map(|slot| first.saturating_add(slot))
     }
 
     fn numbered(&mut self, no: OrderNo) -> Result<Option<Found>, HistoryError> {
@@ -178,7 +178,7 @@ pub struct OrderList {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind {
     /// So many, the oldest ones.
-    All(Place),
+    All(RowIndex),
     InMarket(Walk),
 }
 
@@ -290,7 +290,7 @@ pub struct Sought(pub(super) Search);
 #[derive(Debug)]
 pub(super) enum Search {
     /// It is open.
-    Found(OrderRow, Chain),
+    Found(OrderRow, RowChain),
     /// By number, among those that do not stand.
     Numbered(Box<OrderPages>, OrderNo),
     /// By name, among those that do not stand.

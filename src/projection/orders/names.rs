@@ -5,12 +5,12 @@
 //! Runs that were merged are left where they are: a replay may merge them again. So a name is
 //! written once a level, four times in all, and what is left behind is three quarters of that.
 
+use crate::exchange::idempotency::Fingerprint;
 use crate::exchange::ids::{Token, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, read_bytes, write_bytes,
 };
-use crate::exchange::repeats::Fingerprint;
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 
 /// Names of a user that wait in memory until they are a run.
@@ -25,7 +25,7 @@ const FAN: u32 = 1 << FAN_BITS;
 const LEVELS: u32 = 4;
 
 /// What is kept of a name, and whose place among the user's orders it is.
-type Entry = (u64, Place);
+type Entry = (u64, RowIndex);
 
 /// Bytes of an [`Entry`].
 const ENTRY_BYTES: usize = 12;
@@ -68,7 +68,7 @@ impl Run {
 
 impl Names {
     /// Takes down a name.
-    pub(super) fn add(&mut self, history: &History, user: UserNo, name: &Token, place: Place) {
+    pub(super) fn add(&mut self, history: &History, user: UserNo, name: &Token, place: RowIndex) {
         self.waiting.push((mark(user, name), place));
         if self.waiting.len() < RUN as usize {
             return;
@@ -105,7 +105,7 @@ impl Names {
         history: &History,
         user: UserNo,
         name: &Token,
-        mut look: impl FnMut(Place) -> Result<Option<T>, HistoryError>,
+        mut look: impl FnMut(RowIndex) -> Result<Option<T>, HistoryError>,
     ) -> Result<Option<T>, HistoryError> {
         let mark = mark(user, name);
         let places = self.waiting.iter().rev().filter(|(other, _)| *other == mark);
@@ -184,7 +184,7 @@ fn packed(entries: &[Entry]) -> Vec<u8> {
 fn entries(mut bytes: &[u8]) -> Result<Vec<Entry>, BadImage> {
     let mut entries = Vec::with_capacity(bytes.len() / ENTRY_BYTES);
     while !bytes.is_empty() {
-        entries.push((u64::read(&mut bytes)?, Place::read(&mut bytes)?));
+        entries.push((u64::read(&mut bytes)?, RowIndex::read(&mut bytes)?));
     }
     Ok(entries)
 }
@@ -198,11 +198,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::projection::history::shelf::{MemoryShelf, Shelf};
+    use crate::projection::history::page_storage::{MemoryPages, PageStorage};
 
     #[test]
     fn every_name_leads_to_its_newest_order_at_every_length() {
-        let shelf = Arc::new(MemoryShelf::default());
+        let shelf = Arc::new(MemoryPages::default());
         let (history, user) = (History::on(Arc::clone(&shelf) as _), UserNo(3));
         let name = |n: u32| Token::new(&format!("n{n}")).unwrap();
         // Long enough for the last level, and each name is given twice.
@@ -217,7 +217,7 @@ mod tests {
             next_check = count * 2;
             for asked in [0, place.min(1), place / 2, place.saturating_sub(130), place] {
                 let newest = asked + (place - asked) / different * different;
-                let given = |at: Place| Ok((at % different == asked % different).then_some(at));
+                let given = |at: RowIndex| Ok((at % different == asked % different).then_some(at));
                 let found = names.find(&history, user, &name(asked % different), given);
                 assert_eq!(found, Ok(Some(newest)), "{asked} of {count}");
             }

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 
 use super::marks::Marks;
+use super::open::OpenOrders;
 use super::row::{OrderRow, OrderStatus};
-use super::standing::Standing;
 use crate::exchange::command::{TimeInForce, Wording};
 use crate::exchange::effect::CancelReason;
 use crate::exchange::ids::{MarketNo, OrderNo, Token, UserNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, Imaged};
 use crate::exchange::units::{Lots, Money, Sequence, Tick, TimeMs};
 use crate::projection::history::Kind;
-use crate::projection::history::chain::{Chain, Links, Place};
+use crate::projection::history::chain::{Links, RowChain, RowIndex};
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_sequence, pack_time, pass, unpack, unpack_money, unpack_sequence,
-    unpack_time, unpack_u32,
+    RowBuffer, pack, pack_money, pack_sequence, pack_time, pass, unpack, unpack_money,
+    unpack_sequence, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, unpack_rows};
 
@@ -46,7 +46,7 @@ impl Row for Terms {
         (self.no.0, self.created_at)
     }
 
-    fn pack(&self, place: Place, before: &Self::Base, sink: &mut Desk) {
+    fn pack(&self, place: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let Terms { no, market, wording, price, quantity, .. } = self;
         let Terms { time_in_force, created_at, client_id, in_market, .. } = self;
         pack_sequence(before.0, no.0, sink);
@@ -67,7 +67,7 @@ impl Row for Terms {
         in_market.pack(place, sink);
     }
 
-    fn unpack(place: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(place: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         let no = OrderNo(unpack_sequence(before.0, source)?);
         let created_at = unpack_time(before.1, source)?;
         let market = MarketNo(unpack_u32(source)?);
@@ -114,12 +114,12 @@ pub struct Ending {
     /// Why the rest was cancelled; `None` if nothing was left.
     pub(super) reason: Option<CancelReason>,
     pub(super) updated_at: TimeMs,
-    pub(super) fills: Chain,
+    pub(super) fills: RowChain,
 }
 
 impl Ending {
     /// Of an order that stood until now.
-    pub(super) const fn of(standing: &Standing, reason: Option<CancelReason>) -> Ending {
+    pub(super) const fn of(standing: &OpenOrders, reason: Option<CancelReason>) -> Ending {
         Ending {
             price: standing.price,
             quantity: standing.quantity,
@@ -132,7 +132,7 @@ impl Ending {
     }
 
     /// Appends it, for the order at `slot` of its page.
-    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut Desk) {
+    pub(super) fn pack(&self, slot: u32, created_at: TimeMs, sink: &mut RowBuffer) {
         let Ending { price, quantity, filled, filled_cost, reason, updated_at, fills } = self;
         pack(u64::from(slot), sink);
         price.write(sink);
@@ -155,7 +155,7 @@ impl Ending {
             filled: Lots::new(unpack(source)?),
             filled_cost: unpack_money(source)?,
             updated_at: unpack_time(terms.created_at, source)?,
-            fills: Chain::unpack(source)?,
+            fills: RowChain::unpack(source)?,
         };
         Ok((slot, ending))
     }
@@ -167,7 +167,7 @@ impl Ending {
         *source = source.get(2..).ok_or(BadImage::Truncated)?;
         // What was wanted, filled and paid, and when it ended.
         pass(4, source)?;
-        Chain::pass(source)?;
+        RowChain::pass(source)?;
         Ok(slot)
     }
 
@@ -212,7 +212,7 @@ pub(super) struct OrderPage {
 
 impl OrderPage {
     /// Reads a page whose first order is at `first`.
-    pub(super) fn unpack(first: Place, rows: u32, bytes: &[u8]) -> Result<Self, BadImage> {
+    pub(super) fn unpack(first: RowIndex, rows: u32, bytes: &[u8]) -> Result<Self, BadImage> {
         let (mut asked, ended) = parts(bytes)?;
         let terms = unpack_rows(first, rows, &mut asked)?;
         if !asked.is_empty() {

@@ -1,12 +1,12 @@
 //! What each user has in one market: where the user's orders and fills in it begin. When a market
 //! has ended, nothing of that changes any more, and it is put away.
 
-use super::crowd::Crowd;
+use super::compact_user_map::CompactUserMap;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, read_count, write_count,
 };
-use crate::projection::history::chain::Chain;
+use crate::projection::history::chain::RowChain;
 use crate::projection::history::pack::{pack_from, unpack_from};
 use crate::projection::history::{History, HistoryError, Kind, PageKey};
 use crate::projection::image::{Sizes, hold};
@@ -14,8 +14,8 @@ use crate::projection::image::{Sizes, hold};
 /// What a user has in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct InMarket {
-    pub(super) orders: Chain,
-    pub(super) fills: Chain,
+    pub(super) orders: RowChain,
+    pub(super) fills: RowChain,
 }
 
 imaged!(InMarket { orders, fills });
@@ -24,7 +24,7 @@ imaged!(InMarket { orders, fills });
 #[derive(Debug)]
 pub(super) enum Traders {
     /// It may become more. Most markets of a venue with many are quiet: nothing for those.
-    Live(Option<Box<Crowd>>),
+    Live(Option<Box<CompactUserMap>>),
     /// On pages, by number of the user: the first user of each.
     Put(Box<[UserNo]>),
 }
@@ -142,8 +142,8 @@ impl Begins {
 }
 
 /// All of them in order of their numbers.
-fn sorted(traders: Option<&Crowd>) -> Vec<(UserNo, InMarket)> {
-    let mut sorted: Vec<_> = traders.into_iter().flat_map(Crowd::all).collect();
+fn sorted(traders: Option<&CompactUserMap>) -> Vec<(UserNo, InMarket)> {
+    let mut sorted: Vec<_> = traders.into_iter().flat_map(CompactUserMap::all).collect();
     sorted.sort_unstable_by_key(|(user, _)| *user);
     sorted
 }
@@ -168,7 +168,7 @@ fn unpacked(mut bytes: &[u8], user: UserNo) -> Result<InMarket, BadImage> {
     let mut before = 0;
     while !bytes.is_empty() {
         before = unpack_from(before, &mut bytes)?;
-        let (orders, fills) = (Chain::unpack(&mut bytes)?, Chain::unpack(&mut bytes)?);
+        let (orders, fills) = (RowChain::unpack(&mut bytes)?, RowChain::unpack(&mut bytes)?);
         if before == u64::from(user.0) {
             return Ok(InMarket { orders, fills });
         }

@@ -8,10 +8,10 @@ use crate::exchange::catalogue::Outcome;
 use crate::exchange::ids::{MarketNo, UserNo};
 use crate::exchange::image::coding::{BadImage, Imaged};
 use crate::exchange::units::{Lots, MoneySum, TimeMs};
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::pack::{
-    Desk, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from, unpack_money,
-    unpack_signed, unpack_time, unpack_u32,
+    RowBuffer, pack, pack_from, pack_money, pack_signed, pack_time, unpack, unpack_from,
+    unpack_money, unpack_signed, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Pages, Row};
 use crate::projection::history::{HistoryError, Kind};
@@ -35,7 +35,7 @@ impl Row for Ended {
         (self.0.change, self.0.updated_at, self.0.user.0)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let PositionRow { user, market, outcome, quantity, cost, .. } = self.0;
         let PositionRow { realised, resolution, copy_from, updated_at, change, .. } = self.0;
         pack_from(before.0, change, sink);
@@ -58,7 +58,7 @@ impl Row for Ended {
         pack_signed(realised.get(), sink);
     }
 
-    fn unpack(_: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         let change = unpack_from(before.0, source)?;
         let updated_at = unpack_time(before.1, source)?;
         let user = u32::try_from(unpack_from(u64::from(before.2), source)?);
@@ -96,7 +96,7 @@ pub struct PositionList {
     pub(super) held: Vec<PositionRow>,
     pub(super) ended: Pages<Ended>,
     /// So many of those that ended, the oldest ones, are left.
-    pub(super) left: Place,
+    pub(super) left: RowIndex,
     /// No more than so many are told of.
     pub(super) wanted: usize,
 }
@@ -111,7 +111,7 @@ impl PositionList {
     }
 
     /// The one of those left that ended `passed` before the newest of them.
-    fn ended(&mut self, passed: Place) -> Result<Option<PositionRow>, HistoryError> {
+    fn ended(&mut self, passed: RowIndex) -> Result<Option<PositionRow>, HistoryError> {
         let place = self.left.checked_sub(passed).and_then(|left| left.checked_sub(1));
         Ok(place.map_or(Ok(None), |place| self.ended.row(place))?.map(|ended| ended.0))
     }
@@ -137,7 +137,7 @@ impl PositionList {
         let (mut low, mut high) = (rows.saturating_sub(all), rows.min(self.left as usize));
         while low < high {
             let middle = low + (high - low) / 2;
-            let ended = self.ended(Place::try_from(middle).unwrap_or(Place::MAX))?;
+            let ended = self.ended(RowIndex::try_from(middle).unwrap_or(RowIndex::MAX))?;
             let held = all.checked_sub(rows - middle).and_then(|place| self.held.get(place));
             if ended.zip(held).is_some_and(|(ended, held)| ended.change > held.change) {
                 low = middle + 1;
@@ -145,7 +145,7 @@ impl PositionList {
                 high = middle;
             }
         }
-        self.left = self.left.saturating_sub(Place::try_from(low).unwrap_or(Place::MAX));
+        self.left = self.left.saturating_sub(RowIndex::try_from(low).unwrap_or(RowIndex::MAX));
         self.held.truncate(all - (rows - low));
         Ok(())
     }

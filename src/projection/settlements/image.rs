@@ -4,9 +4,9 @@ use super::{SettlementRow, Settlements};
 use crate::exchange::ids::MarketNo;
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Lots, MoneySum, Sequence, TimeMs};
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money,
+    RowBuffer, pack, pack_money, pack_sequence, pack_signed, pack_time, unpack, unpack_money,
     unpack_sequence, unpack_signed, unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
@@ -22,7 +22,7 @@ impl Row for SettlementRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let SettlementRow { market, outcome, quantity, payout, realised, time, sequence } = self;
         pack_sequence(before.0, *sequence, sink);
         pack_time(before.1, *time, sink);
@@ -33,7 +33,7 @@ impl Row for SettlementRow {
         pack_signed(realised.get(), sink);
     }
 
-    fn unpack(_: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         Ok(SettlementRow {
             sequence: unpack_sequence(before.0, source)?,
             time: unpack_time(before.1, source)?,

@@ -5,10 +5,10 @@ use crate::exchange::ids::{EventNo, MarketNo, OrderNo};
 use crate::exchange::image::coding::{BadImage, ImageSink, ImageSource, Imaged};
 use crate::exchange::units::{Money, Sequence, TimeMs};
 use crate::projection::accounts::Balance;
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::pack::{
-    Desk, pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence, unpack_time,
-    unpack_u32,
+    RowBuffer, pack, pack_money, pack_sequence, pack_time, unpack_money, unpack_sequence,
+    unpack_time, unpack_u32,
 };
 use crate::projection::history::stream::{Row, Streams};
 use crate::projection::history::{History, Kind};
@@ -40,7 +40,7 @@ impl Cause {
         }
     }
 
-    fn pack(self, at: (Sequence, TimeMs), sink: &mut Desk) {
+    fn pack(self, at: (Sequence, TimeMs), sink: &mut RowBuffer) {
         self.code().write(sink);
         if let Some(Subject { order, placed, market }) = self.subject() {
             pack_sequence(at.0, order.0, sink);
@@ -91,7 +91,7 @@ impl Row for Change {
         Before { sequence: self.sequence, time: self.time, after: self.after }
     }
 
-    fn pack(&self, _: Place, before: &Before, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &Before, sink: &mut RowBuffer) {
         // The number follows from the place, and how the account stood before from the changes.
         let Change { number: _, sequence, time, cause, available, reserved, after } = self;
         pack_sequence(before.sequence, *sequence, sink);
@@ -103,7 +103,7 @@ impl Row for Change {
         pack_beside(before.after.reserved, *reserved, after.reserved, sink);
     }
 
-    fn unpack(place: Place, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(place: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
         let sequence = unpack_sequence(before.sequence, source)?;
         let time = unpack_time(before.time, source)?;
         let cause = Cause::unpack((sequence, time), source)?;
@@ -118,7 +118,7 @@ impl Row for Change {
 }
 
 /// How an amount stands after a change: nothing, unless it is the first on its page.
-fn pack_beside(before: Money, change: Money, after: Money, sink: &mut Desk) {
+fn pack_beside(before: Money, change: Money, after: Money, sink: &mut RowBuffer) {
     let expected = before.get().wrapping_add(change.get());
     pack_money(Money::new(after.get().wrapping_sub(expected)), sink);
 }

@@ -4,8 +4,8 @@
 use crate::exchange::ids::MarketNo;
 use crate::exchange::units::{Lots, LotsSum, Tick, TimeMs};
 use crate::projection::fault::Fault;
-use crate::projection::history::chain::Place;
-use crate::projection::history::pack::Desk;
+use crate::projection::history::chain::RowIndex;
+use crate::projection::history::pack::RowBuffer;
 use crate::projection::history::stream::{Pages, Tail};
 use crate::projection::history::{History, HistoryError};
 
@@ -143,7 +143,7 @@ impl<const MINUTES: bool> Series<MINUTES> {
             last => {
                 if let Some(done) = last.replace(Candle { start, ..*later }) {
                     // Once a minute, so nothing is kept for it.
-                    self.done.push_on(history, market.0, &Done(done), &mut Desk::new())?;
+                    self.done.push_on(history, market.0, &Done(done), &mut RowBuffer::new())?;
                 }
             }
         }
@@ -176,7 +176,7 @@ pub struct Candles<const MINUTES: bool> {
 
 impl<const MINUTES: bool> Candles<MINUTES> {
     /// A candle, counted from the oldest.
-    fn at(&mut self, place: Place) -> Result<Option<Candle>, HistoryError> {
+    fn at(&mut self, place: RowIndex) -> Result<Option<Candle>, HistoryError> {
         if place == self.done.count() {
             return Ok(self.last);
         }
@@ -185,7 +185,7 @@ impl<const MINUTES: bool> Candles<MINUTES> {
 
     /// How many candles began before this moment. Looks back from the newest in steps that grow,
     /// since the newest are asked for most.
-    fn before(&mut self, time: TimeMs) -> Result<Place, HistoryError> {
+    fn before(&mut self, time: TimeMs) -> Result<RowIndex, HistoryError> {
         let all = self.done.count() + u32::from(self.last.is_some());
         let mut early = |place| Ok(self.at(place)?.is_some_and(|candle| candle.start < time));
         let (mut low, mut high, mut step) = (0, all, 1_u32);
@@ -208,7 +208,7 @@ impl<const MINUTES: bool> Candles<MINUTES> {
         Ok(low)
     }
 
-    fn last_before(&mut self, place: Place) -> Result<Option<Candle>, HistoryError> {
+    fn last_before(&mut self, place: RowIndex) -> Result<Option<Candle>, HistoryError> {
         place.checked_sub(1).map_or(Ok(None), |last| self.at(last))
     }
 

@@ -8,9 +8,9 @@ use crate::exchange::image::coding::{
     BadImage, ImageSink, ImageSource, Imaged, imaged, imaged_choice,
 };
 use crate::exchange::units::{Lots, LotsSum, Sequence, TimeMs};
-use crate::projection::history::chain::Place;
+use crate::projection::history::chain::RowIndex;
 use crate::projection::history::pack::{
-    Desk, pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from,
+    RowBuffer, pack, pack_from, pack_sequence, pack_time, pack_wide, unpack, unpack_from,
     unpack_sequence, unpack_time, unpack_u32, unpack_wide,
 };
 use crate::projection::history::stream::{Row, Streams, Tail};
@@ -30,7 +30,7 @@ impl Row for TradeRow {
         (self.sequence, self.time)
     }
 
-    fn pack(&self, _: Place, before: &Self::Base, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &Self::Base, sink: &mut RowBuffer) {
         let TradeRow { quantity, time, sequence, index, price, taker } = self;
         pack_sequence(before.0, *sequence, sink);
         pack_time(before.1, *time, sink);
@@ -40,7 +40,7 @@ impl Row for TradeRow {
         pack(quantity.get(), sink);
     }
 
-    fn unpack(_: Place, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(_: RowIndex, before: &Self::Base, source: &mut &[u8]) -> Result<Self, BadImage> {
         Ok(TradeRow {
             sequence: unpack_sequence(before.0, source)?,
             time: unpack_time(before.1, source)?,
@@ -70,7 +70,7 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
         Before { start, through, interest }
     }
 
-    fn pack(&self, _: Place, before: &Before, sink: &mut Desk) {
+    fn pack(&self, _: RowIndex, before: &Before, sink: &mut RowBuffer) {
         let Candle { start, prices, trades, through, interest } = self.0;
         pack_time(before.start, start, sink);
         prices.write(sink);
@@ -79,7 +79,7 @@ impl<const MINUTES: bool> Row for Done<MINUTES> {
         pack_from(before.interest.get(), interest.get(), sink);
     }
 
-    fn unpack(_: Place, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
+    fn unpack(_: RowIndex, before: &Before, source: &mut &[u8]) -> Result<Self, BadImage> {
         Ok(Done(Candle {
             start: unpack_time(before.start, source)?,
             prices: Imaged::read(source)?,

@@ -9,8 +9,8 @@ use openoutcry::exchange::catalogue::{
     CategoryDraft, EventDraft, EventRevision, MarketDraft, MarketRevision, Outcome,
 };
 use openoutcry::exchange::command::{
-    Asked, BodyHash, Command, Condition, Conversion, KeyHash, Once, PlaceOrder, Role,
-    SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
+    BodyHash, Command, Condition, Conversion, IdempotencyKey, KeyHash, KeyedCommand, PlaceOrder,
+    Role, SelfTradePrevention, Side, TimeInForce, TradingMode, Wording,
 };
 use openoutcry::exchange::fees::{FeeRate, Fees};
 use openoutcry::exchange::ids::{
@@ -248,16 +248,16 @@ fn live(twin: &Naive) -> Vec<u32> {
 }
 
 /// What a step asks in the state that the twin is in, at `now`.
-pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> Asked {
+pub fn asked(twin: &Naive, step: &Step, now: TimeMs) -> KeyedCommand {
     let once = step.once.map(|key| {
-        Box::new(Once {
+        Box::new(IdempotencyKey {
             caller: UserNo(u32::from(key.caller)),
             key: token('k', key.name),
             part: key.part,
             body: BodyHash([key.body; 32]),
         })
     });
-    Asked { once, command: command(twin, &step.intent, now) }
+    KeyedCommand { once, command: command(twin, &step.intent, now) }
 }
 
 fn token(letter: char, number: u8) -> Token {

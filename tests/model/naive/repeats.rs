@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use openoutcry::exchange::command::{Command, Once, PlaceOrder, Record};
+use openoutcry::exchange::command::{Command, IdempotencyKey, PlaceOrder, Record};
 use openoutcry::exchange::effect::Effect;
 use openoutcry::exchange::ids::{Token, UserNo};
 use openoutcry::exchange::reject::Reject;
@@ -21,7 +21,7 @@ pub struct Named {
 /// Something done under a key.
 #[derive(Debug, Clone)]
 struct Keyed {
-    once: Once,
+    once: IdempotencyKey,
     since: TimeMs,
     number: u64,
 }

@@ -1,0 +1,158 @@
+//! A stream whose writer is not kept waiting for ever by a reader that does not read.
+//!
+//! hyper bounds the wait for requests only; without this, a client that never takes its answer
+//! would hold its connection's place.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// What is written together, head and body, is copied up to so many bytes: the system takes one
+/// piece with less ado than several, and more than a copy of a usual answer costs.
+const TOGETHER_BYTES_MAX: usize = 4096;
+
+thread_local! {
+    /// Where this thread puts such pieces together.
+    static TOGETHER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A stream that fails when a write has stood still for too long.
+pub struct WriteTimeout<S> {
+    stream: S,
+    wait: Duration,
+    /// Runs while a write stands still.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> WriteTimeout<S> {
+    /// Writes to `stream`, waiting at most `wait` for it to take something.
+    pub const fn new(stream: S, wait: Duration) -> WriteTimeout<S> {
+        WriteTimeout { stream, wait, timer: None }
+    }
+
+    /// Passes on what the stream said to a write, or that its time is over.
+    fn timed<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.timer = None;
+            return written;
+        }
+        let wait = self.wait;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(wait)));
+        timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.timed(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let bytes = bufs.iter().fold(0_usize, |bytes, buf| bytes.saturating_add(buf.len()));
+        let stream = Pin::new(&mut self.stream);
+        let written = if bytes > TOGETHER_BYTES_MAX {
+            stream.poll_write_vectored(cx, bufs)
+        } else {
+            TOGETHER.with_borrow_mut(|together| {
+                together.clear();
+                for buf in bufs {
+                    together.extend_from_slice(buf);
+                }
+                stream.poll_write(cx, together)
+            })
+        };
+        self.timed(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.timed(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.timed(cx, closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn a_reader_that_does_not_read_is_given_up_and_one_that_does_is_not() {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (near, mut far) = duplex(4);
+            let mut near = WriteTimeout::new(near, Duration::from_millis(1));
+            let error = near.write_all(b"more than fits").await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+
+            let mut near = WriteTimeout::new(near.stream, Duration::from_mins(1));
+            let mut read = [0_u8; 12];
+            let (written, taken) =
+                tokio::join!(near.write_all(b"12345678"), far.read_exact(&mut read));
+            assert!(written.is_ok() && taken.is_ok());
+            assert_eq!(&read[4..], b"12345678");
+        });
+    }
+
+    #[test]
+    fn pieces_arrive_in_order_however_many_and_however_large_they_are() {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            for piece_bytes in [1, 100, TOGETHER_BYTES_MAX / 2, TOGETHER_BYTES_MAX] {
+                // Less than comes at once, so that what is written is taken in parts.
+                let (near, mut far) = duplex(TOGETHER_BYTES_MAX / 3);
+                let mut near = WriteTimeout::new(near, Duration::from_mins(1));
+                let pieces: Vec<Vec<u8>> = (0..3).map(|n| vec![n; piece_bytes]).collect();
+                let sends = async {
+                    let mut slices: Vec<_> = pieces.iter().map(|p| IoSlice::new(p)).collect();
+                    let mut left = slices.as_mut_slice();
+                    while !left.is_empty() {
+                        let written = near.write_vectored(left).await.unwrap();
+                        IoSlice::advance_slices(&mut left, written);
+                    }
+                    near.shutdown().await.unwrap();
+                };
+                let mut read = Vec::new();
+                let ((), taken) = tokio::join!(sends, far.read_to_end(&mut read));
+                assert_eq!((taken.unwrap(), &read), (3 * piece_bytes, &pieces.concat()));
+            }
+        });
+    }
+}

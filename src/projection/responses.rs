@@ -1,0 +1,238 @@
+//! What was answered to requests that may be repeated, as it was answered first: kept for as long
+//! as the exchange keeps the names under which they were asked (semantics 8).
+
+mod image;
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::ReadModel;
+use super::accounts::{Balance, UserRow};
+use super::catalogue::{EventRow, MarketRow};
+use super::orders::{OrderRow, Orders};
+use crate::exchange::command::{PlaceOrder, TradingMode};
+use crate::exchange::effect::{Applied, Effect};
+use crate::exchange::ids::{CategoryNo, EventNo, KeyNo, MarketSet};
+use crate::exchange::restrictions::Heartbeat;
+use crate::exchange::units::{Lots, Money, Ratio, Sequence, TimeMs};
+
+/// Answers looked at for forgetting with each record: more than one record can add.
+const LOOKED_AT_PER_RECORD: usize = 64;
+
+/// What an answer was made of, as its record left it. Rows stand apart: there may be millions of
+/// answers, and most are of the smaller kinds.
+#[derive(Debug, Clone)]
+pub enum StoredResponse {
+    /// An order that was placed or cancelled.
+    Order(Box<OrderRow>),
+    /// An account's money after it came or went: a deposit, a withdrawal, fees taken.
+    Balance(Balance),
+    /// A user that was created or given another mode or limit.
+    User(Box<UserRow>),
+    /// What anybody may ask.
+    VenueMode(TradingMode),
+    /// A heartbeat.
+    Heartbeat(Heartbeat),
+    /// A new key; not yet revoked.
+    Key(KeyNo),
+    /// A new category; nothing of one ever changes.
+    Category(CategoryNo),
+    /// A new event.
+    Event(Box<EventRow>),
+    /// A market that was created or moved, and the displayed probability of yes.
+    Market(Box<MarketRow>, Ratio),
+    /// A conversion.
+    Converted(Box<Converted>),
+    /// Nothing beyond that it was done.
+    Done,
+}
+
+/// What a conversion took and gave. What is held and owned after it is told elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// The record that did it.
+    pub sequence: Sequence,
+    /// Event.
+    pub event: EventNo,
+    /// The markets of which no contracts were given.
+    pub markets: MarketSet,
+    /// Contracts given of each, and got of each other market of the event.
+    pub quantity: Lots,
+    /// Money got.
+    pub cash: Money,
+}
+
+impl Converted {
+    /// The conversion that a record made.
+    pub fn of(applied: &Applied<'_>) -> Option<Converted> {
+        applied.effects.iter().find_map(|effect| match effect {
+            Effect::Converted { user: _, event, markets, quantity, cash } => Some(Converted {
+                sequence: applied.sequence,
+                event: *event,
+                markets: markets.clone(),
+                quantity: *quantity,
+                cash: *cash,
+            }),
+            _ => None,
+        })
+    }
+}
+
+impl StoredResponse {
+    /// What the answer to this record is made of.
+    pub fn of(applied: &Applied<'_>, view: &ReadModel) -> StoredResponse {
+        let of_effect = |effect| StoredResponse::of_effect(effect, view);
+        // What a record takes back is said last: before what was asked, it may have done what was
+        // due, such as to cancel orders behind a heartbeat that had run out.
+        let taken_back = |effect: &&Effect| matches!(effect, Effect::OrderCancelled { .. });
+        (applied.effects.iter().filter(|effect| !taken_back(effect)).find_map(of_effect))
+            .or_else(|| Converted::of(applied).map(Box::new).map(StoredResponse::Converted))
+            .or_else(|| applied.effects.iter().filter(taken_back).find_map(of_effect))
+            .unwrap_or(StoredResponse::Done)
+    }
+
+    fn of_effect(effect: &Effect, view: &ReadModel) -> Option<StoredResponse> {
+        Some(match effect {
+            Effect::OrderAccepted { order, terms: PlaceOrder { user, .. } }
+            | Effect::OrderCancelled { order, user, .. } => {
+                // What the record itself did is in memory.
+                StoredResponse::Order(Box::new(view.orders.order(*user, *order).row().ok()??))
+            }
+            Effect::Deposited { user, .. }
+            | Effect::Withdrawn { user, .. }
+            | Effect::FeesTaken { user, .. } => {
+                StoredResponse::Balance(view.accounts.user(*user)?.balance)
+            }
+            Effect::UserCreated { user, .. }
+            | Effect::UserModeSet { user, .. }
+            | Effect::ExposureLimitSet { user, .. } => {
+                StoredResponse::User(Box::new(view.accounts.user(*user)?.clone()))
+            }
+            Effect::VenueModeSet { mode } => StoredResponse::VenueMode(*mode),
+            Effect::HeartbeatSet { until, .. } => {
+                StoredResponse::Heartbeat(Heartbeat { until: *until, expired: false })
+            }
+            Effect::KeyAdded { key, .. } => StoredResponse::Key(*key),
+            Effect::CategoryCreated { category, .. } => StoredResponse::Category(*category),
+            Effect::EventCreated { event, .. } => {
+                StoredResponse::Event(Box::new(view.catalogue.event(*event)?.clone()))
+            }
+            Effect::MarketCreated { market, .. } | Effect::MarketMoved { market, .. } => {
+                let row = view.catalogue.market(*market)?.clone();
+                StoredResponse::Market(Box::new(row), view.probability_of_yes(*market))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// An answer and when it was given.
+#[derive(Debug)]
+struct Row {
+    kept: StoredResponse,
+    given: TimeMs,
+    until: TimeMs,
+}
+
+/// The answers that may be asked for again.
+#[derive(Debug, Default)]
+pub struct StoredResponses {
+    rows: FxHashMap<Sequence, Row>,
+    /// When each is looked at again, in order of time.
+    ends: VecDeque<(TimeMs, Sequence)>,
+}
+
+impl StoredResponses {
+    /// What the answer to this record was made of, while it is kept. O(1).
+    pub fn of(&self, record: Sequence) -> Option<&StoredResponse> {
+        self.rows.get(&record).map(|row| &row.kept)
+    }
+
+    /// How many are kept.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn keep(&mut self, applied: &Applied<'_>, until: TimeMs, kept: StoredResponse) {
+        self.rows.insert(applied.sequence, Row { kept, given: applied.time, until });
+        self.ends.push_back((until, applied.sequence));
+    }
+
+    /// Forgets some of the answers that nobody can ask for any more at `now`.
+    pub(super) fn forget(&mut self, now: TimeMs, orders: &Orders) {
+        for _ in 0..LOOKED_AT_PER_RECORD {
+            let Some((at, record)) = self.ends.front().copied().filter(|(at, _)| *at <= now) else {
+                return;
+            };
+            self.ends.pop_front();
+            let stands = self.rows.get(&record).is_some_and(|row| match &row.kept {
+                StoredResponse::Order(placed) => orders.stands(placed.user, placed.no),
+                _ => false,
+            });
+            match self.rows.get(&record).filter(|_| stands) {
+                Some(row) => {
+                    let window = row.until.get().saturating_sub(row.given.get());
+                    let next = TimeMs::new(at.max(now).get().saturating_add(window));
+                    self.ends.push_back((next.unwrap_or(TimeMs::MAX), record));
+                }
+                None => drop(self.rows.remove(&record)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::exchange::effect::CancelReason;
+    use crate::projection::ReadModel;
+
+    const BID: Placed = Placed { record: 2, user: ANN, wording: BUY_YES, price: 60, quantity: 10 };
+
+    fn kept(model: &ReadModel, record: u64) -> Option<u64> {
+        model.answers.of(Sequence::new(record)).map(|kept| match kept {
+            StoredResponse::Order(row) => row.remaining.get(),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn an_answer_stays_as_it_was_until_its_order_is_gone_and_its_time_is_over() {
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        let keeps = |sequence| Effect::AnswerKept { until: at(sequence) };
+        model.fold(&applied(2, &[BID.accepted(), BID.rested(10), keeps(5)]));
+        let next = Placed { record: 3, ..BID };
+        model.fold(&applied(3, &[next.accepted(), next.rested(10), keeps(6)]));
+        let taker = Placed { record: 4, user: BOB, wording: SELL_YES, price: 60, quantity: 4 };
+        model.fold(&applied(4, &[taker.accepted(), taker.took(0, BID, 6, 4)]));
+        assert_eq!((kept(&model, 2), kept(&model, 3), kept(&model, 4)), (Some(10), Some(10), None));
+        model.fold(&applied(5, &[next.cancelled(10, true, CancelReason::User)]));
+        assert_eq!((kept(&model, 2), kept(&model, 3)), (Some(10), Some(10)));
+        model.fold(&applied(6, &[]));
+        assert_eq!((kept(&model, 2), kept(&model, 3)), (Some(10), None));
+        model.fold(&applied(7, &[BID.cancelled(6, true, CancelReason::User)]));
+        for record in 8..12 {
+            model.fold(&applied(record, &[]));
+        }
+        assert_eq!(model.answers.count(), 0);
+        assert_eq!(model.inconsistencies(), 0);
+    }
+
+    #[test]
+    fn what_was_asked_is_kept_and_not_what_was_due_before_it() {
+        let mut model = ReadModel::new();
+        model.fold(&applied(1, &[user(ANN), user(BOB), market(RAIN, None)]));
+        model.fold(&applied(2, &[BID.accepted(), BID.rested(10)]));
+        let (until, keeps) = (Some(at(9)), Effect::AnswerKept { until: at(9) });
+        let ran_out = BID.cancelled(10, true, CancelReason::HeartbeatExpired);
+        let set = Effect::HeartbeatSet { user: ANN, until };
+        model.fold(&applied(3, &[Effect::HeartbeatExpired { user: ANN }, ran_out, set, keeps]));
+        let kept = model.answers.of(Sequence::new(3));
+        let beat = Heartbeat { until, expired: false };
+        assert!(matches!(kept, Some(StoredResponse::Heartbeat(kept)) if *kept == beat), "{kept:?}");
+        assert_eq!(model.inconsistencies(), 0);
+    }
+}
